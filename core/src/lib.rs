@@ -1,0 +1,2 @@
+//! The list/watch core of Ringwatch.
+#![no_std]
