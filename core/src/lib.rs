@@ -1,2 +1,17 @@
 //! The list/watch core of Ringwatch.
 #![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod digest;
+pub mod history;
+pub mod key;
+pub mod object;
+pub mod predicate;
+pub mod revision;
+pub mod slots;
+pub mod store;
+pub mod time;
+pub mod transition;
+pub mod watcher;
