@@ -10,6 +10,7 @@ pub mod key;
 pub mod object;
 pub mod predicate;
 pub mod revision;
+pub mod selector;
 pub mod slots;
 pub mod store;
 pub mod time;

@@ -218,11 +218,16 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
         now: Instant,
     ) -> Step<'a, St::Object>
     where
+        K: 'a,
         St: State<Key = K>,
         P: Matches<St::Object>,
         S: Slots<Option<Entry<Change<St::Object>>>>,
     {
-        if self.options.deadline.is_some_and(|deadline| now >= deadline) {
+        if self
+            .options
+            .deadline
+            .is_some_and(|deadline| now >= deadline)
+        {
             return Step::Finished;
         }
         let next = match self.progress {
@@ -242,6 +247,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
         history: &'a History<Change<St::Object>, S>,
     ) -> Result<Option<Step<'a, St::Object>>, Expired>
     where
+        K: 'a,
         St: State<Key = K>,
         P: Matches<St::Object>,
         S: Slots<Option<Entry<Change<St::Object>>>>,
@@ -254,7 +260,9 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
             {
                 history.pass(&mut self.cursor);
                 let key = entry.change.subject().key();
-                if shown.as_ref().is_some_and(|shown| state.is_shown(shown, key))
+                if shown
+                    .as_ref()
+                    .is_some_and(|shown| state.is_shown(shown, key))
                     && let Some(event) = self.event(entry)
                 {
                     return Ok(Some(Step::Event(event)));

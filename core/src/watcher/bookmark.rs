@@ -69,20 +69,40 @@ mod tests {
 
     /// The seconds at which a timer fires that is asked every second for `until` seconds.
     fn fired(mut timer: BookmarkTimer, until: u64) -> std::vec::Vec<u64> {
-        (0..=until).filter(|second| timer.is_due(at(*second))).collect()
+        (0..=until)
+            .filter(|second| timer.is_due(at(*second)))
+            .collect()
     }
 
     #[test]
     fn fires_every_period_and_before_the_deadline() {
-        assert_eq!(fired(BookmarkTimer::new(MINUTE, None, at(0)), 200), [60, 120, 180]);
-        assert_eq!(fired(BookmarkTimer::new(MINUTE, Some(at(130)), at(0)), 200), [60, 120, 128]);
-        assert_eq!(fired(BookmarkTimer::new(MINUTE, Some(at(10)), at(0)), 200), [8]);
+        assert_eq!(
+            fired(BookmarkTimer::new(MINUTE, None, at(0)), 200),
+            [60, 120, 180]
+        );
+        assert_eq!(
+            fired(BookmarkTimer::new(MINUTE, Some(at(130)), at(0)), 200),
+            [60, 120, 128]
+        );
+        assert_eq!(
+            fired(BookmarkTimer::new(MINUTE, Some(at(10)), at(0)), 200),
+            [8]
+        );
     }
 
     #[test]
     fn stays_silent_when_not_wanted_or_too_short() {
-        assert_eq!(fired(BookmarkTimer::new(None, Some(at(130)), at(0)), 200), []);
-        assert_eq!(fired(BookmarkTimer::new(MINUTE, Some(at(2)), at(0)), 200), []);
-        assert_eq!(fired(BookmarkTimer::new(MINUTE, Some(at(1)), at(0)), 200), []);
+        assert_eq!(
+            fired(BookmarkTimer::new(None, Some(at(130)), at(0)), 200),
+            []
+        );
+        assert_eq!(
+            fired(BookmarkTimer::new(MINUTE, Some(at(2)), at(0)), 200),
+            []
+        );
+        assert_eq!(
+            fired(BookmarkTimer::new(MINUTE, Some(at(1)), at(0)), 200),
+            []
+        );
     }
 }
