@@ -6,6 +6,7 @@ extern crate std;
 
 pub mod digest;
 pub mod history;
+pub mod informer;
 pub mod key;
 pub mod object;
 pub mod predicate;

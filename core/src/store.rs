@@ -192,8 +192,12 @@ impl<K: Ord, V, S: Slots<Slot<K, V>>> Store<K, V, S> {
 
     /// The value in a place, to be changed without a new revision.
     pub fn value_mut(&mut self, id: SlotId) -> Option<&mut V> {
-        let slot = self.slots.as_mut().get_mut(id.0 as usize)?;
-        slot.entry.as_mut().map(|entry| &mut entry.value)
+        self.entry_mut(id).map(|entry| &mut entry.value)
+    }
+
+    /// The entry in a place, to be changed by those who leave the key alone.
+    pub(crate) fn entry_mut(&mut self, id: SlotId) -> Option<&mut Entry<K, V>> {
+        self.slots.as_mut().get_mut(id.0 as usize)?.entry.as_mut()
     }
 
     /// Applies one change of a source and returns the previous value.
@@ -239,6 +243,12 @@ impl<K: Ord, V, S: Slots<Slot<K, V>>> Store<K, V, S> {
         self.remove_at(rank)
     }
 
+    /// Takes out the entry in a place.
+    pub fn remove_id(&mut self, id: SlotId) -> Option<Entry<K, V>> {
+        let (rank, _) = self.search(&self.entry(id)?.key).ok()?;
+        self.remove_at(rank)
+    }
+
     /// All entries in key order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Entry<K, V>> {
         self.ranks(0)
@@ -276,7 +286,8 @@ impl<K: Ord, V, S: Slots<Slot<K, V>>> Store<K, V, S> {
         }
     }
 
-    fn id_at(&self, rank: usize) -> Option<SlotId> {
+    /// The place of the entry that comes after `rank` others.
+    pub(crate) fn id_at(&self, rank: usize) -> Option<SlotId> {
         ranked(self.slots.as_ref(), self.len, rank).map(|(id, _)| id)
     }
 
