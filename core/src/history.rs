@@ -210,7 +210,7 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
     }
 
     fn append(&mut self, entry: Entry<C>) {
-        if self.len() >= self.capacity() {
+        if self.len() >= self.capacity() && !self.is_empty() {
             self.evict();
         }
         let slot = self.slot(self.end);

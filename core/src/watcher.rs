@@ -323,7 +323,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
     /// The reader has everything up to `newest`.
     fn poll_timers<'a, O>(&mut self, newest: Revision, now: Instant) -> Step<'a, O> {
         // A watch that began in the future has nothing to say before that.
-        if newest >= self.cursor.after() && self.bookmarks.is_due(now) {
+        if !self.cursor.is_ahead() && self.bookmarks.is_due(now) {
             return Step::Bookmark {
                 revision: newest,
                 initial_events_end: false,

@@ -9,17 +9,21 @@ use crate::slots::Slots;
 
 /// A reader's place in a [`History`]: a plain value of 16 bytes that holds nothing back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor {
-    /// Index of the next entry to look at.
-    next: u64,
-    /// Entries up to this revision are passed over. Matters for readers that begin in the future.
-    after: Revision,
+pub struct Cursor(Place);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the entry with this index.
+    Before(u64),
+    /// In the future: after this revision, which the history has not reached. Where that is can
+    /// be told only when it has; until then there is nothing to read.
+    After(Revision),
 }
 
 impl Cursor {
-    /// The revision that the reader named when it began.
-    pub fn after(&self) -> Revision {
-        self.after
+    /// Whether the reader began in the future and the history has not been read up to there.
+    pub fn is_ahead(&self) -> bool {
+        matches!(self.0, Place::After(_))
     }
 }
 
@@ -49,10 +53,10 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
         if let Some(gap) = self.gap.filter(|gap| gap.contains(revision)) {
             return Err(Expired { floor: gap.until });
         }
-        Ok(Cursor {
-            next: self.first_after(revision),
-            after: revision,
-        })
+        if revision > self.newest {
+            return Ok(Cursor(Place::After(revision)));
+        }
+        Ok(Cursor(Place::Before(self.first_after(revision))))
     }
 
     /// The next change, or `None` if the reader has all of them.
@@ -64,29 +68,24 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
         Ok(entry)
     }
 
-    /// Like [`History::next`], but the cursor stays before the entry (it may step over entries
-    /// that are none of its business).
+    /// Like [`History::next`], but the cursor stays before the entry.
     pub fn peek(&self, cursor: &mut Cursor) -> Result<Option<&Entry<C>>, Expired> {
-        if cursor.next < self.start {
-            // What was evicted is no loss to a reader that waits for something later.
-            if cursor.after < self.floor {
-                return Err(Expired { floor: self.floor });
-            }
-            cursor.next = self.start;
+        if let Place::After(revision) = cursor.0 {
+            *cursor = self.since(revision)?;
         }
-        while let Some(entry) = self.entry(cursor.next) {
-            if entry.revision > cursor.after {
-                return Ok(Some(entry));
-            }
-            cursor.next = cursor.next.wrapping_add(1);
+        match cursor.0 {
+            Place::Before(index) if index < self.start => Err(Expired { floor: self.floor }),
+            Place::Before(index) => Ok(self.entry(index)),
+            Place::After(_) => Ok(None),
         }
-        Ok(None)
     }
 
     /// Moves the cursor over the entry that [`History::peek`] showed.
     pub fn pass(&self, cursor: &mut Cursor) {
-        if cursor.next < self.end {
-            cursor.next = cursor.next.wrapping_add(1);
+        if let Place::Before(index) = &mut cursor.0
+            && *index < self.end
+        {
+            *index = index.wrapping_add(1);
         }
     }
 
@@ -95,14 +94,15 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
     /// Inside a transaction this is the revision before it, so that its changes are never torn
     /// apart; inside a relist's difference it is the revision before the gap.
     pub fn position(&self, cursor: &Cursor) -> Result<Revision, Expired> {
-        let mut ahead = *cursor;
-        let Some(entry) = self.peek(&mut ahead)? else {
-            return Ok(self.newest.max(cursor.after));
-        };
-        let before = entry.revision.previous();
-        Ok(match self.gap {
-            Some(gap) if gap.until == entry.revision => gap.after.max(cursor.after),
-            _ => before,
+        let mut cursor = *cursor;
+        let next = self.peek(&mut cursor)?;
+        Ok(match (cursor.0, next) {
+            (Place::After(revision), _) => revision,
+            (Place::Before(_), None) => self.newest,
+            (Place::Before(_), Some(entry)) => match self.gap {
+                Some(gap) if gap.until == entry.revision => gap.after,
+                _ => entry.revision.previous(),
+            },
         })
     }
 
