@@ -10,7 +10,7 @@
     reason = "helpers of tests may stop the run; clippy.toml only knows functions marked as tests"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -56,6 +56,15 @@ proptest! {
         let other = render_labels(&other, &gaps);
         let canonical = |text: &str| LabelSelector::<&str>::parse(text).unwrap().to_string();
         prop_assert_eq!(canonical(&text), canonical(&other));
+    }
+
+    // Longer than what printing sorts at once.
+    #[test]
+    fn long_lists_are_printed_sorted(values in vec("[a-c0-9]{1,3}", 1..150)) {
+        let text = format!("k notin ({})", values.join(" , "));
+        let selector = LabelSelector::<&str>::parse(&text).unwrap();
+        let sorted: Vec<_> = BTreeSet::from_iter(values).into_iter().collect();
+        prop_assert_eq!(selector.to_string(), format!("k notin ({})", sorted.join(",")));
     }
 
     #[test]
