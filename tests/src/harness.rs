@@ -1,0 +1,22 @@
+//! The fuzz harnesses: functions that take any bytes and must not panic.
+//!
+//! A harness feeds the bytes to one decoder, or reads operations from them and compares the outcome
+//! with a plain model. [`TARGETS`] lists them all. To add one: a file here, a line in the list, a
+//! program of the same name in `tests/fuzz`, and a seed in `tests/fuzz/corpus`; a test compares the four.
+
+pub mod input;
+
+/// A harness and its name in `tests/fuzz`.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the fuzz target and of its corpus folder.
+    pub name: &'static str,
+    /// The harness.
+    pub run: fn(&[u8]),
+}
+
+/// Every harness.
+pub const TARGETS: &[Target] = &[Target {
+    name: "input",
+    run: input::run,
+}];
