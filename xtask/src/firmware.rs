@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Command, time::Duration};
 
 use crate::{
-    command::{Result, run},
+    command::{Context, Result, run},
     places, qemu,
     size::Sizes,
     toolchain::Toolchain,
@@ -70,7 +70,10 @@ impl Firmware {
     /// Builds and boots it; fails unless it exits with 0 within `limit`.
     pub(crate) fn boot(&self, limit: Duration) -> Result<()> {
         let elf = self.build()?;
-        qemu::boot(self.board.machine, &elf, limit)
+        qemu::boot(self.board.machine, &elf, limit).context(format!(
+            "firmware `{}` on {}",
+            self.binary, self.board.machine
+        ))
     }
 }
 

@@ -69,7 +69,8 @@ fn docs() -> Result<()> {
 }
 
 fn tests() -> Result<()> {
-    run(runner().arg("--workspace"))
+    // `--tests`: also of libraries and programs; documentation examples are a step of their own.
+    run(runner().args(["--workspace", "--tests"]))
 }
 
 fn doctests() -> Result<()> {
@@ -104,14 +105,13 @@ fn properties() -> Result<()> {
     }
 }
 
-/// Runs tests: nextest if it is there, else what cargo has. Both run all of them.
+/// Runs tests: nextest if it is there, else what cargo has.
 fn runner() -> Command {
     let mut command = cargo_in("");
     if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
         command.args(["nextest", "run"]);
     } else {
-        // Libraries, programs and integration tests; documentation examples are a step of their own.
-        command.args(["test", "--lib", "--bins", "--tests"]);
+        command.arg("test");
     }
     command
 }

@@ -45,6 +45,11 @@ impl Toolchain {
         if Self::OnPath.has_core(target) {
             return Ok(Self::OnPath);
         }
+        // Made by an earlier run, after rustup had failed: no need to wait for that again.
+        let debian = Self::Debian(debian_folder()?);
+        if debian.has_core(target) {
+            return Ok(debian);
+        }
         println!("    the compiler has no core library for {target}: asking rustup");
         let by_rustup = run(Command::new("rustup").args(["target", "add", target]));
         if by_rustup.is_ok() && Self::OnPath.has_core(target) {
@@ -106,7 +111,7 @@ impl Toolchain {
     }
 
     fn debian_with_core(target: &str) -> Result<Self> {
-        let root = places::cache()?.join("debian").join("rust");
+        let root = debian_folder()?;
         if !root.join("usr/bin/rustc").exists() {
             apt::unpack_with_dependencies(DEBIAN_PACKAGES, &root)?;
         }
@@ -161,6 +166,10 @@ pub(crate) fn component(name: &str, subcommand: &str) -> Result<()> {
         ))?;
     }
     Ok(())
+}
+
+fn debian_folder() -> Result<PathBuf> {
+    Ok(places::cache()?.join("debian").join("rust"))
 }
 
 fn is_core_in(folder: &Path) -> bool {
