@@ -1,0 +1,121 @@
+//! Reading the ring: where a reader stands, and what it gets next.
+
+use core::error::Error;
+use core::fmt;
+
+use super::{Entry, History};
+use crate::revision::Revision;
+use crate::slots::Slots;
+
+/// A reader's place in a [`History`]: a plain value of 16 bytes that holds nothing back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor(Place);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the entry with this index.
+    Before(u64),
+    /// In the future: after this revision, which the history has not reached. Where that is can
+    /// be told only when it has; until then there is nothing to read.
+    After(Revision),
+}
+
+impl Cursor {
+    /// Whether the reader began in the future and the history has not been read up to there.
+    pub fn is_ahead(&self) -> bool {
+        matches!(self.0, Place::After(_))
+    }
+}
+
+/// The reader missed changes that are no longer here. It must begin again from a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expired {
+    /// The oldest revision that a reader may continue from now.
+    pub floor: Revision,
+}
+
+impl fmt::Display for Expired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "too old resource version ({})", self.floor)
+    }
+}
+
+impl Error for Expired {}
+
+impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
+    /// A cursor that yields every change after `revision`.
+    ///
+    /// A revision in the future is allowed: the cursor is silent until something newer comes.
+    pub fn since(&self, revision: Revision) -> Result<Cursor, Expired> {
+        if revision < self.floor {
+            return Err(Expired { floor: self.floor });
+        }
+        if let Some(gap) = self.gap.filter(|gap| gap.contains(revision)) {
+            return Err(Expired { floor: gap.until });
+        }
+        if revision > self.newest {
+            return Ok(Cursor(Place::After(revision)));
+        }
+        Ok(Cursor(Place::Before(self.first_after(revision))))
+    }
+
+    /// The next change, or `None` if the reader has all of them.
+    pub fn next(&self, cursor: &mut Cursor) -> Result<Option<&Entry<C>>, Expired> {
+        let entry = self.peek(cursor)?;
+        if entry.is_some() {
+            self.pass(cursor);
+        }
+        Ok(entry)
+    }
+
+    /// Like [`History::next`], but the cursor stays before the entry.
+    pub fn peek(&self, cursor: &mut Cursor) -> Result<Option<&Entry<C>>, Expired> {
+        if let Place::After(revision) = cursor.0 {
+            *cursor = self.since(revision)?;
+        }
+        match cursor.0 {
+            Place::Before(index) if index < self.start => Err(Expired { floor: self.floor }),
+            Place::Before(index) => Ok(self.entry(index)),
+            Place::After(_) => Ok(None),
+        }
+    }
+
+    /// Moves the cursor over the entry that [`History::peek`] showed.
+    pub fn pass(&self, cursor: &mut Cursor) {
+        if let Place::Before(index) = &mut cursor.0
+            && *index < self.end
+        {
+            *index = index.wrapping_add(1);
+        }
+    }
+
+    /// Up to where this reader has everything: the revision to continue from later, here or at another hop.
+    ///
+    /// Inside a transaction this is the revision before it, so that its changes are never torn
+    /// apart; inside a relist's difference it is the revision before the gap.
+    pub fn position(&self, cursor: &Cursor) -> Result<Revision, Expired> {
+        let mut cursor = *cursor;
+        let next = self.peek(&mut cursor)?;
+        Ok(match (cursor.0, next) {
+            (Place::After(revision), _) => revision,
+            (Place::Before(_), None) => self.newest,
+            (Place::Before(_), Some(entry)) => match self.gap {
+                Some(gap) if gap.until == entry.revision => gap.after,
+                _ => entry.revision.previous(),
+            },
+        })
+    }
+
+    /// Binary search: the index of the first entry after `revision`, or `end`.
+    fn first_after(&self, revision: Revision) -> u64 {
+        let (mut low, mut high) = (self.start, self.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.entry(middle) {
+                Some(entry) if entry.revision <= revision => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+}
