@@ -1,33 +1,23 @@
 //! The checks, in the order in which they run.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+mod history;
+mod informer;
+mod selector;
+mod startup;
 
 /// A check says in a few words what was wrong.
-type Check = fn() -> Result<(), &'static str>;
+pub(crate) type Check = fn() -> Result<(), &'static str>;
 
 pub(crate) const CHECKS: &[(&str, Check)] = &[
-    ("data is copied from flash", data_is_copied),
-    ("bss is zeroed", bss_is_zeroed),
+    ("data is copied from flash", startup::data_is_copied),
+    ("bss is zeroed", startup::bss_is_zeroed),
+    ("a full ring tells who fell behind", history::full_ring),
+    ("selectors match and refuse", selector::match_and_refuse),
+    ("an informer follows its sender", informer::follows),
+    ("a full informer refuses", informer::refuses_when_full),
 ];
 
-/// The start-up code and `memory.x` agree on where initialised statics live.
-fn data_is_copied() -> Result<(), &'static str> {
-    static WORD: AtomicU32 = AtomicU32::new(0x5249_4e47);
-    match WORD.fetch_add(1, Ordering::Relaxed) {
-        0x5249_4e47 => Ok(()),
-        _ => Err("an initialised static does not hold its value"),
-    }
-}
-
-/// Zeroed statics are zero although RAM is painted before `main`.
-fn bss_is_zeroed() -> Result<(), &'static str> {
-    static WORDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
-    if WORDS
-        .iter()
-        .all(|word| word.fetch_add(1, Ordering::Relaxed) == 0)
-    {
-        Ok(())
-    } else {
-        Err("a zeroed static is not zero")
-    }
+/// Passes if `holds`, else fails with `why`.
+fn ensure(holds: bool, why: &'static str) -> Result<(), &'static str> {
+    if holds { Ok(()) } else { Err(why) }
 }

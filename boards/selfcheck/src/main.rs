@@ -1,4 +1,5 @@
-//! Runs the core on a Cortex-M3 without an allocator and reports over the UART.
+//! Runs the core on a Cortex-M3 and reports over the UART. There is no allocator: a core that needed
+//! one would not link.
 //!
 //! ```text
 //! ok data is copied from flash
@@ -21,8 +22,6 @@ use core::{fmt::Write, panic::PanicInfo};
 
 use cortex_m_rt::entry;
 use mps2::{exit, stack, uart::Uart};
-// Links the core in: this firmware has no allocator, so a core that needed one would not link.
-use ringwatch_core as _;
 
 #[entry]
 fn main() -> ! {
