@@ -109,8 +109,8 @@ fn table(node: Sizes, baseline: Sizes, compiler: &str) -> String {
     );
     row(
         "**the core's share**",
-        difference(node.flash, baseline.flash),
-        difference(node.ram, baseline.ram),
+        bytes(node.flash.saturating_sub(baseline.flash)),
+        bytes(node.ram.saturating_sub(baseline.ram)),
     );
     row(
         "budget",
@@ -120,14 +120,13 @@ fn table(node: Sizes, baseline: Sizes, compiler: &str) -> String {
     table
 }
 
-fn difference(with: u64, without: u64) -> String {
-    match with.checked_sub(without) {
-        Some(more) => format!("{more} B"),
-        None => format!("−{} B", without - with),
-    }
-}
-
 fn check_budget(node: Sizes, baseline: Sizes) -> Result<()> {
+    // A node from which the compiler removed the core would meet any budget.
+    if node.flash <= baseline.flash || node.ram <= baseline.ram {
+        return Err(Failure::new(
+            "the node is no larger than the baseline: it does not use the core",
+        ));
+    }
     for (what, with, without, budget) in [
         (
             "core code used by a node, flash",
@@ -228,6 +227,11 @@ mod tests {
                 .to_string()
                 .contains("RAM")
         );
+    }
+
+    #[test]
+    fn a_node_without_the_core_fails() {
+        assert!(check_budget(BASELINE, BASELINE).is_err());
     }
 
     #[test]
