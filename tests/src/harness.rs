@@ -4,7 +4,9 @@
 //! with a plain model. [`TARGETS`] lists them all. To add one: a file here, a line in the list, a
 //! program of the same name in `tests/fuzz`, and a seed in `tests/fuzz/corpus`; a test compares the four.
 
+pub mod field_selector;
 pub mod input;
+pub mod label_selector;
 
 /// A harness and its name in `tests/fuzz`.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +18,17 @@ pub struct Target {
 }
 
 /// Every harness.
-pub const TARGETS: &[Target] = &[Target {
-    name: "input",
-    run: input::run,
-}];
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "field_selector",
+        run: field_selector::run,
+    },
+    Target {
+        name: "input",
+        run: input::run,
+    },
+    Target {
+        name: "label_selector",
+        run: label_selector::run,
+    },
+];
