@@ -247,6 +247,9 @@ impl Client {
                     EventKind::Deleted => assert_eq!(held, Some(event.object)),
                 }
                 if event.kind == EventKind::Deleted {
+                    // Shown under the revision that took it away, not under its own.
+                    let then = world.selected(event.revision.get(), self.colours);
+                    assert!(!then.contains_key(&key));
                     self.view.remove(&key);
                 } else {
                     assert_eq!(event.revision.get(), event.object.revision);

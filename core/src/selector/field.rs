@@ -103,7 +103,7 @@ impl<T: AsRef<str>, Q: AsRef<[Requirement]>> FieldSelector<T, Q> {
 /// Takes time quadratic in the number of requirements.
 impl<T: AsRef<str>, Q: AsRef<[Requirement]>> fmt::Display for FieldSelector<T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sorted = ascending(self.requirements(), FieldRequirementRef::canonical_order);
+        let sorted = ascending::<8, _>(self.requirements(), FieldRequirementRef::canonical_order);
         write_joined(f, sorted)
     }
 }

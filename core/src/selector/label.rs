@@ -95,10 +95,11 @@ impl<T: AsRef<str>, Q: AsRef<[Requirement]>> LabelSelector<T, Q> {
 
 /// The canonical text: requirements sorted and each once, without needless spaces.
 ///
-/// Takes time quadratic in the number of requirements and in the length of a list.
+/// Takes time quadratic in the number of requirements and in the length of a list: for logs and index keys, not for
+/// every event.
 impl<T: AsRef<str>, Q: AsRef<[Requirement]>> fmt::Display for LabelSelector<T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sorted = ascending(self.requirements(), RequirementRef::canonical_order);
+        let sorted = ascending::<8, _>(self.requirements(), RequirementRef::canonical_order);
         write_joined(f, sorted)
     }
 }

@@ -107,8 +107,3 @@ fn symbol(byte: u8) -> Option<Kind> {
 fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
-
-/// Takes the lexer's whitespace off both ends.
-pub(super) fn trim(text: &str) -> &str {
-    text.trim_matches([' ', '\t', '\r', '\n'])
-}
