@@ -1,5 +1,16 @@
 //! The list/watch core of Ringwatch.
 #![no_std]
+// What keeps panics and std out. Here and not in the manifest, where it would bind tests as well.
+#![warn(
+    clippy::std_instead_of_core,
+    clippy::alloc_instead_of_core,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::string_slice
+)]
 
 #[cfg(test)]
 extern crate std;

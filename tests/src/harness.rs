@@ -1,0 +1,34 @@
+//! The fuzz harnesses: functions that take any bytes and must not panic.
+//!
+//! A harness feeds the bytes to one decoder, or reads operations from them and compares the outcome
+//! with a plain model. [`TARGETS`] lists them all. To add one: a file here, a line in the list, a
+//! program of the same name in `tests/fuzz`, and a seed in `tests/fuzz/corpus`; a test compares the four.
+
+pub mod field_selector;
+pub mod input;
+pub mod label_selector;
+
+/// A harness and its name in `tests/fuzz`.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the fuzz target and of its corpus folder.
+    pub name: &'static str,
+    /// The harness.
+    pub run: fn(&[u8]),
+}
+
+/// Every harness.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "field_selector",
+        run: field_selector::run,
+    },
+    Target {
+        name: "input",
+        run: input::run,
+    },
+    Target {
+        name: "label_selector",
+        run: label_selector::run,
+    },
+];

@@ -1,0 +1,136 @@
+//! `cargo xtask`: Ringwatch's one way to build, check and measure everything.
+//!
+//! One file per task: [`mod@test`], [`fuzz`], [`mod@bench`], [`size`], [`firmware`] (the boards), [`setup`].
+//! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
+//! [`tools`], [`apt`] and [`toolchain`] (fetching what is missing) and [`qemu`].
+
+mod apt;
+mod bench;
+mod command;
+mod firmware;
+mod fuzz;
+mod places;
+mod qemu;
+mod setup;
+mod size;
+mod steps;
+mod test;
+mod toolchain;
+mod tools;
+
+use std::{process::ExitCode, time::Duration};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Builds, checks and measures Ringwatch.
+///
+/// Start with `cargo xtask run`, which boots the core in an emulated microcontroller, and
+/// `cargo xtask test`, which is all that CI does. A fresh Debian machine with a Rust toolchain is
+/// enough: what a task needs and does not find, it fetches (see `setup`).
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Boot the self-check firmware in QEMU and show what it prints
+    ///
+    /// There is no server to run yet. Until there is, this shows the core at work on an emulated
+    /// Cortex-M3 without an allocator: each check, the size of each part, and how deep the stack went.
+    Run {
+        /// End the firmware after this many seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = qemu::TIME_LIMIT.as_secs())]
+        limit: u64,
+    },
+
+    /// Run every check; what CI does
+    ///
+    /// In order: fmt, clippy (also for the firmware), docs, tests (unit and integration), doctests,
+    /// properties (10 000 cases each, optimised), fuzz (a short coverage-guided run where there is a
+    /// nightly toolchain), firmware (the self-check in QEMU), size (flash and RAM within budget and as the
+    /// README says). Stops at the first step that fails and names it.
+    Test {
+        /// Only fmt, clippy, docs, tests and doctests: a subset for while you work
+        #[arg(long)]
+        quick: bool,
+    },
+
+    /// Count instructions per operation, which does not depend on the machine's mood
+    Bench {
+        /// What to measure
+        #[arg(default_value = "core")]
+        what: Benchmark,
+    },
+
+    /// Search for inputs that break a decoder, guided by coverage (needs a nightly toolchain)
+    Fuzz {
+        /// One target of tests/fuzz/fuzz_targets; all of them if left out
+        target: Option<String>,
+        /// How long to search, per target
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
+
+    /// Build all firmware and list it: target, board, flash and RAM
+    Boards,
+
+    /// Fetch everything that the other tasks need, now rather than when they need it
+    ///
+    /// A tool on PATH is used. Otherwise Debian's package is installed (as root or through sudo);
+    /// where that would remove other packages, or is not allowed, it is unpacked into
+    /// $XDG_CACHE_HOME/ringwatch (~/.cache/ringwatch) instead and the system stays as it is.
+    Setup,
+
+    /// Measure what a node costs in flash and RAM, and fail over budget
+    Size {
+        /// Also fail if the table in README.md differs
+        #[arg(long, conflicts_with = "write_readme")]
+        check_readme: bool,
+        /// Write the table to README.md
+        #[arg(long)]
+        write_readme: bool,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Benchmark {
+    /// The data structures and encodings of `ringwatch-core`
+    Core,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().task {
+        Task::Run { limit } => firmware::SELFCHECK.boot(Duration::from_secs(limit)),
+        Task::Test { quick } => test::run_all(quick),
+        Task::Bench {
+            what: Benchmark::Core,
+        } => bench::instructions("ringwatch-core"),
+        Task::Fuzz { target, seconds } => {
+            let effort = fuzz::Effort {
+                seconds,
+                runs: None,
+            };
+            fuzz::fuzz(target.as_deref(), effort)
+        }
+        Task::Boards => firmware::list(),
+        Task::Setup => setup::everything(),
+        Task::Size {
+            check_readme,
+            write_readme,
+        } => size::report(match (check_readme, write_readme) {
+            (true, _) => size::Readme::Check,
+            (_, true) => size::Readme::Write,
+            _ => size::Readme::Ignore,
+        }),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Every check of the project, in the order from quick to slow.
+
+use std::process::Command;
+
+use crate::{
+    command::{Failure, Result, run, succeeds},
+    firmware::{self, SELFCHECK},
+    fuzz,
+    places::{self, cargo_in},
+    qemu,
+    size::{self, Readme},
+    steps::{self, Step},
+    toolchain,
+};
+
+/// How many cases each property is tried on; in `tests` it is proptest's default of 256.
+const PROPERTY_CASES: &str = "10000";
+const PROPERTY_SUFFIX: &str = "_properties";
+
+const fn step(name: &'static str, quick: bool, run: fn() -> Result<()>) -> Step {
+    Step { name, quick, run }
+}
+
+const STEPS: &[Step] = &[
+    step("fmt", true, format),
+    step("clippy", true, clippy),
+    step("docs", true, docs),
+    step("tests", true, tests),
+    step("doctests", true, doctests),
+    step("properties", false, properties),
+    step("fuzz", false, || fuzz::fuzz(None, fuzz::SMOKE)),
+    step("firmware", false, || SELFCHECK.boot(qemu::TIME_LIMIT)),
+    step("size", false, || size::report(Readme::Check)),
+];
+
+/// Runs all steps, or those that need neither firmware nor minutes.
+pub(crate) fn run_all(quick: bool) -> Result<()> {
+    if !quick {
+        return steps::run_all(STEPS);
+    }
+    let left_out: Vec<_> = STEPS.iter().filter(|s| !s.quick).map(|s| s.name).collect();
+    let note = format!("a subset (--quick), without: {}", left_out.join(", "));
+    println!("{note}");
+    steps::run_all(STEPS.iter().filter(|step| step.quick))?;
+    println!("{note}");
+    Ok(())
+}
+
+fn format() -> Result<()> {
+    toolchain::component("rustfmt", "fmt")?;
+    for workspace in ["", "boards", "tests/fuzz"] {
+        run(cargo_in(workspace).args(["fmt", "--all", "--check"]))?;
+    }
+    Ok(())
+}
+
+fn clippy() -> Result<()> {
+    toolchain::component("clippy", "clippy")?;
+    run(cargo_in("")
+        .args(["clippy", "--workspace", "--all-targets"])
+        .args(["--", "-D", "warnings"]))?;
+    firmware::lint()
+}
+
+fn docs() -> Result<()> {
+    run(cargo_in("")
+        .args(["doc", "--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "-Dwarnings"))
+}
+
+fn tests() -> Result<()> {
+    // `--tests`: also of libraries and programs; documentation examples are a step of their own.
+    run(runner().args(["--workspace", "--tests"]))
+}
+
+fn doctests() -> Result<()> {
+    run(cargo_in("").args(["test", "--workspace", "--doc"]))
+}
+
+fn properties() -> Result<()> {
+    let mut found = false;
+    for (folder, package) in [
+        ("core/tests", "ringwatch-core"),
+        ("tests/tests", "ringwatch-tests"),
+    ] {
+        let mut files = places::rust_files(folder)?;
+        files.retain(|file| file.ends_with(PROPERTY_SUFFIX));
+        if files.is_empty() {
+            continue;
+        }
+        found = true;
+        let mut command = runner();
+        command.args(["--release", "--package", package]);
+        for file in &files {
+            command.args(["--test", file]);
+        }
+        run(command.env("PROPTEST_CASES", PROPERTY_CASES))?;
+    }
+    if found {
+        Ok(())
+    } else {
+        Err(Failure::new(format!(
+            "no file *{PROPERTY_SUFFIX}.rs in core/tests or tests/tests"
+        )))
+    }
+}
+
+/// Runs tests: nextest if it is there, else what cargo has.
+fn runner() -> Command {
+    let mut command = cargo_in("");
+    if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
+        command.args(["nextest", "run"]);
+    } else {
+        command.arg("test");
+    }
+    command
+}
