@@ -48,7 +48,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::revision::Revision;
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 
 /// One change and when it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,12 +92,12 @@ impl Gap {
     }
 }
 
-impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
+impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
     /// An empty history that knows of everything since [`Revision::ZERO`].
     ///
     /// The storage is emptied. Follow with [`History::reset`] if it begins with a list.
     pub fn new(mut slots: S) -> Self {
-        slots.as_mut().fill_with(|| None);
+        slots.as_mut().fill_with(Place::default);
         Self {
             slots,
             start: 0,
@@ -192,7 +192,7 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
     ///
     /// Every cursor made before is expired unless it waits for a revision at or after this one.
     pub fn reset(&mut self, revision: Revision) {
-        self.slots.as_mut().fill_with(|| None);
+        self.slots.as_mut().fill_with(Place::default);
         // One index is left out: a cursor that had read everything would otherwise still look valid.
         self.end = self.end.wrapping_add(1);
         self.start = self.end;
@@ -206,7 +206,7 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry<C>> {
         let slots = self.slots.as_ref();
         let (wrapped, first) = slots.split_at_checked(self.head).unwrap_or((slots, &[]));
-        first.iter().chain(wrapped).flatten()
+        first.iter().chain(wrapped).filter_map(Place::as_ref)
     }
 
     fn append(&mut self, entry: Entry<C>) {
@@ -216,7 +216,7 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
         let slot = self.slot(self.end);
         self.end = self.end.wrapping_add(1);
         match self.slots.as_mut().get_mut(slot) {
-            Some(place) => *place = Some(entry),
+            Some(place) => *place = Place::Taken(entry),
             // No storage at all: the entry is evicted as it comes.
             None => {
                 self.start = self.end;
@@ -230,7 +230,7 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
     fn evict(&mut self) {
         let after = self.slot(self.start.wrapping_add(1));
         let oldest = self.slots.as_mut().get_mut(self.head);
-        if let Some(oldest) = oldest.and_then(Option::take) {
+        if let Some(oldest) = oldest.and_then(Place::take) {
             self.floor = self.floor.max(oldest.revision);
         }
         self.start = self.start.wrapping_add(1);
@@ -255,11 +255,11 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
     }
 }
 
-impl<C, const N: usize> History<C, [Option<Entry<C>>; N]> {
+impl<C, const N: usize> History<C, [Place<Entry<C>>; N]> {
     /// An empty history in an array of `N` places.
     pub const fn array() -> Self {
         Self {
-            slots: [const { None }; N],
+            slots: [const { Place::Free }; N],
             start: 0,
             end: 0,
             head: 0,

@@ -55,7 +55,7 @@ use core::time::Duration;
 
 use crate::digest::Digest;
 use crate::revision::Revision;
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 use crate::store::{Slot, SlotId, Store};
 use crate::time::Instant;
 
@@ -95,7 +95,7 @@ pub struct Informer<K, T, S, X = NoIndex> {
     index: X,
     revision: Revision,
     digest: Digest,
-    contact: Option<Contact>,
+    contact: Place<Contact>,
     synced: bool,
     in_snapshot: bool,
     differs: bool,
@@ -122,7 +122,7 @@ impl<K, T, S, X> Informer<K, T, S, X> {
             index,
             revision: Revision::ZERO,
             digest: Digest::EMPTY,
-            contact: None,
+            contact: Place::Free,
             synced: false,
             in_snapshot: false,
             differs: false,
@@ -196,7 +196,7 @@ where
         now: Instant,
     ) -> Check {
         self.note_revision(revision);
-        self.contact = Some(Contact { at: now, age });
+        self.contact = Place::Taken(Contact { at: now, age });
         self.compare(digest)
     }
 
@@ -247,7 +247,7 @@ where
 
     /// How long ago the view is known to have been true; `None` if it never was.
     pub fn staleness(&self, now: Instant) -> Option<Duration> {
-        let contact = self.contact?;
+        let contact = self.contact.as_ref()?;
         Some(contact.age.saturating_add(now.since(contact.at)))
     }
 

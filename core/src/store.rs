@@ -43,7 +43,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::revision::Revision;
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 
 /// What the store holds for one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct Entry<K, V> {
 /// One place of a [`Store`].
 #[derive(Debug, Clone)]
 pub struct Slot<K, V> {
-    entry: Option<Entry<K, V>>,
+    entry: Place<Entry<K, V>>,
     /// An element of the order that is laid over all slots; not about this slot's own entry. It is kept as
     /// the difference to its rank, so that all zeros are a valid empty order: a store in a `static`
     /// then costs no flash and no set-up.
@@ -69,7 +69,7 @@ pub struct Slot<K, V> {
 impl<K, V> Slot<K, V> {
     /// A free place.
     pub const FREE: Self = Self {
-        entry: None,
+        entry: Place::Free,
         order: 0,
     };
 
@@ -274,7 +274,7 @@ impl<K: Ord, V, S: Slots<Slot<K, V>>> Store<K, V, S> {
     pub fn ids(&self) -> impl Iterator<Item = SlotId> {
         let places = (0..=u32::MAX).zip(self.slots.as_ref());
         places
-            .filter(|(_, slot)| slot.entry.is_some())
+            .filter(|(_, slot)| slot.entry.as_ref().is_some())
             .map(|(id, _)| SlotId(id))
     }
 
@@ -323,7 +323,7 @@ impl<K: Ord, V, S: Slots<Slot<K, V>>> Store<K, V, S> {
             return Err(entry);
         };
         match slots.get_mut(id as usize) {
-            Some(slot) => slot.entry = Some(entry),
+            Some(slot) => slot.entry = Place::Taken(entry),
             None => return Err(entry),
         }
         // Each order number from `rank` on moves one up; the new one takes their place.

@@ -72,7 +72,7 @@ use crate::history::{Cursor, Entry, Expired, History};
 use crate::object::{Change, Object};
 use crate::predicate::Matches;
 use crate::revision::Revision;
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 use crate::time::Instant;
 use crate::transition::{Event, EventKind, transition};
 
@@ -164,7 +164,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
         now: Instant,
     ) -> Result<Self, Expired>
     where
-        S: Slots<Option<Entry<C>>>,
+        S: Slots<Place<Entry<C>>>,
     {
         let (after, progress) = match start {
             Start::State => (state.revision(), Progress::Initial(None)),
@@ -198,7 +198,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
     /// initial objects are not complete.
     pub fn resume_from<C, S>(&self, history: &History<C, S>) -> Result<Option<Revision>, Expired>
     where
-        S: Slots<Option<Entry<C>>>,
+        S: Slots<Place<Entry<C>>>,
     {
         match self.progress {
             Progress::Initial(_) => Ok(None),
@@ -221,7 +221,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
         K: 'a,
         St: State<Key = K>,
         P: Matches<St::Object>,
-        S: Slots<Option<Entry<Change<St::Object>>>>,
+        S: Slots<Place<Entry<Change<St::Object>>>>,
     {
         if self
             .options
@@ -250,7 +250,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
         K: 'a,
         St: State<Key = K>,
         P: Matches<St::Object>,
-        S: Slots<Option<Entry<Change<St::Object>>>>,
+        S: Slots<Place<Entry<Change<St::Object>>>>,
     {
         while let Progress::Initial(shown) = &mut self.progress {
             // Changes that the state already contains. A snapshot contains none after its own
@@ -299,7 +299,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
     where
         O: Object,
         P: Matches<O>,
-        S: Slots<Option<Entry<Change<O>>>>,
+        S: Slots<Place<Entry<Change<O>>>>,
     {
         while let Some(entry) = history.next(&mut self.cursor)? {
             if let Some(event) = self.event(entry) {

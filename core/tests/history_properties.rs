@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use ringwatch_core::history::{Cursor, Entry, Expired, History};
 use ringwatch_core::revision::Revision;
+use ringwatch_core::slots::Place;
 
-type Ring = History<u32, Vec<Option<Entry<u32>>>>;
+type Ring = History<u32, Vec<Place<Entry<u32>>>>;
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -117,8 +118,8 @@ fn drain(ring: &Ring, mut cursor: Cursor) -> Result<Vec<(u64, u32)>, Expired> {
     Ok(all)
 }
 
-fn slots(capacity: usize) -> Vec<Option<Entry<u32>>> {
-    (0..capacity).map(|_| None).collect()
+fn slots(capacity: usize) -> Vec<Place<Entry<u32>>> {
+    (0..capacity).map(|_| Place::Free).collect()
 }
 
 fn check_everywhere(ring: &Ring, model: &Model) {
@@ -226,7 +227,10 @@ fn run(capacity: usize, ops: Vec<Op>) {
                 model.capacity = capacity;
                 model.evict(&mut readers);
                 let old = ring.resize(slots(capacity));
-                assert!(old.iter().all(Option::is_none), "entries left behind");
+                assert!(
+                    old.iter().all(|place| place.as_ref().is_none()),
+                    "entries left behind"
+                );
                 assert_eq!(ring.capacity(), capacity);
             }
             Op::Read { back } => {
@@ -279,7 +283,7 @@ proptest! {
         const N: usize = 6;
         let mut places = slots(N);
         let mut array = History::<u32, [_; N]>::array();
-        let mut heapless = History::new(heapless::Vec::<_, N>::from_array([const { None }; N]));
+        let mut heapless = History::new(heapless::Vec::<_, N>::from_array([const { Place::Free }; N]));
         let mut borrowed = History::new(&mut places[..]);
         let mut moved = History::new(slots(N).into_boxed_slice());
         let (mut revision, mut value) = (0, 0..);
@@ -291,7 +295,7 @@ proptest! {
             heapless.push_all(at, group.clone()).unwrap();
             borrowed.push_all(at, group.clone()).unwrap();
             moved.push_all(at, group).unwrap();
-            moved = moved.migrate([const { None }; N]).migrate(slots(N).into_boxed_slice());
+            moved = moved.migrate([const { Place::Free }; N]).migrate(slots(N).into_boxed_slice());
             let expected: Vec<_> = array.iter().collect();
             prop_assert_eq!(&heapless.iter().collect::<Vec<_>>(), &expected);
             prop_assert_eq!(&borrowed.iter().collect::<Vec<_>>(), &expected);

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use ringwatch_core::digest::Digest;
 use ringwatch_core::informer::{ByTerm, Check, Handler, Held, Informer, Reason};
 use ringwatch_core::revision::Revision;
+use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
 use ringwatch_core::time::Instant;
 
@@ -77,7 +78,7 @@ impl Handler<u16> for Listener {
     }
 }
 
-type Index = ByTerm<u16, u16, [Option<(u16, ringwatch_core::store::SlotId)>; CAPACITY]>;
+type Index = ByTerm<u16, u16, [Place<(u16, ringwatch_core::store::SlotId)>; CAPACITY]>;
 type Key = heapless::String<8>;
 type Tested = Informer<Key, u16, Vec<Slot<Key, Held<u16>>>, Index>;
 type Truth = BTreeMap<String, (u64, u16)>;

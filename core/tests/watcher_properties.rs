@@ -12,6 +12,7 @@ use ringwatch_core::key::Key;
 use ringwatch_core::object::{Change, Object};
 use ringwatch_core::predicate::Matches;
 use ringwatch_core::revision::Revision;
+use ringwatch_core::slots::Place;
 use ringwatch_core::store::{Difference, Listed, Slot, Store};
 use ringwatch_core::time::Instant;
 use ringwatch_core::transition::EventKind;
@@ -41,7 +42,7 @@ impl Object for Thing {
 
 type State = BTreeMap<String, Thing>;
 type Things = Store<String, Thing, Vec<Slot<String, Thing>>>;
-type Ring = History<Change<Thing>, Vec<Option<Entry<Change<Thing>>>>>;
+type Ring = History<Change<Thing>, Vec<Place<Entry<Change<Thing>>>>>;
 
 /// Selects the things whose colour's bit is set.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +112,7 @@ impl World {
         Self {
             states: vec![State::new()],
             store: Store::new((0..16).map(|_| Slot::FREE).collect()),
-            ring: History::new((0..capacity).map(|_| None).collect()),
+            ring: History::new((0..capacity).map(|_| Place::Free).collect()),
         }
     }
 

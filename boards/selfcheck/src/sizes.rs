@@ -8,13 +8,14 @@ use ringwatch_core::{
     history::{Cursor, Entry, History},
     informer::{Held, Informer},
     selector::LabelSelector,
+    slots::Place,
     store::Slot,
 };
 
 type Key = String<32>;
 type Object = [u8; 64];
 type Objects = Informer<Key, Object, [Slot<Key, Held<Object>>; 16]>;
-type Ring = History<Object, [Option<Entry<Object>>; 16]>;
+type Ring = History<Object, [Place<Entry<Object>>; 16]>;
 
 /// Types whose size is worth knowing on a 32-bit target, as `(name, bytes)`.
 const SIZES: &[(&str, usize)] = &[

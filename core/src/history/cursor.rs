@@ -5,14 +5,14 @@ use core::fmt;
 
 use super::{Entry, History};
 use crate::revision::Revision;
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 
 /// A reader's place in a [`History`]: a plain value of 16 bytes that holds nothing back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor(Place);
+pub struct Cursor(Position);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// Before the entry with this index.
     Before(u64),
     /// In the future: after this revision, which the history has not reached. Where that is can
@@ -23,7 +23,7 @@ enum Place {
 impl Cursor {
     /// Whether the reader began in the future and the history has not been read up to there.
     pub fn is_ahead(&self) -> bool {
-        matches!(self.0, Place::After(_))
+        matches!(self.0, Position::After(_))
     }
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Expired {
 
 impl Error for Expired {}
 
-impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
+impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
     /// A cursor that yields every change after `revision`.
     ///
     /// A revision in the future is allowed: the cursor is silent until something newer comes.
@@ -54,9 +54,9 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
             return Err(Expired { floor: gap.until });
         }
         if revision > self.newest {
-            return Ok(Cursor(Place::After(revision)));
+            return Ok(Cursor(Position::After(revision)));
         }
-        Ok(Cursor(Place::Before(self.first_after(revision))))
+        Ok(Cursor(Position::Before(self.first_after(revision))))
     }
 
     /// The next change, or `None` if the reader has all of them.
@@ -70,19 +70,19 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
 
     /// Like [`History::next`], but the cursor stays before the entry.
     pub fn peek(&self, cursor: &mut Cursor) -> Result<Option<&Entry<C>>, Expired> {
-        if let Place::After(revision) = cursor.0 {
+        if let Position::After(revision) = cursor.0 {
             *cursor = self.since(revision)?;
         }
         match cursor.0 {
-            Place::Before(index) if index < self.start => Err(Expired { floor: self.floor }),
-            Place::Before(index) => Ok(self.entry(index)),
-            Place::After(_) => Ok(None),
+            Position::Before(index) if index < self.start => Err(Expired { floor: self.floor }),
+            Position::Before(index) => Ok(self.entry(index)),
+            Position::After(_) => Ok(None),
         }
     }
 
     /// Moves the cursor over the entry that [`History::peek`] showed.
     pub fn pass(&self, cursor: &mut Cursor) {
-        if let Place::Before(index) = &mut cursor.0
+        if let Position::Before(index) = &mut cursor.0
             && *index < self.end
         {
             *index = index.wrapping_add(1);
@@ -97,9 +97,9 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
         let mut cursor = *cursor;
         let next = self.peek(&mut cursor)?;
         Ok(match (cursor.0, next) {
-            (Place::After(revision), _) => revision,
-            (Place::Before(_), None) => self.newest,
-            (Place::Before(_), Some(entry)) => match self.gap {
+            (Position::After(revision), _) => revision,
+            (Position::Before(_), None) => self.newest,
+            (Position::Before(_), Some(entry)) => match self.gap {
                 Some(gap) if gap.until == entry.revision => gap.after,
                 _ => entry.revision.previous(),
             },

@@ -4,14 +4,14 @@ use core::marker::PhantomData;
 use core::mem;
 
 use super::{Entry, History};
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 
-impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
+impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
     /// Moves to storage of another kind. Indexes keep their values, so cursors stay valid.
     ///
     /// Nothing is lost if the new storage has room; otherwise the oldest entries are evicted as
     /// they would be by a push, and the floor rises.
-    pub fn migrate<T: Slots<Option<Entry<C>>>>(mut self, mut slots: T) -> History<C, T> {
+    pub fn migrate<T: Slots<Place<Entry<C>>>>(mut self, mut slots: T) -> History<C, T> {
         self.move_entries(slots.as_mut());
         History {
             slots,
@@ -33,17 +33,16 @@ impl<C, S: Slots<Option<Entry<C>>>> History<C, S> {
     }
 
     /// Fills `target` from its beginning with the entries, oldest first.
-    fn move_entries(&mut self, target: &mut [Option<Entry<C>>]) {
+    fn move_entries(&mut self, target: &mut [Place<Entry<C>>]) {
         while self.len() > target.len() {
             self.evict();
         }
         let mut index = self.start;
         for place in target {
             let slot = self.slot(index);
-            *place = if index < self.end {
-                self.slots.as_mut().get_mut(slot).and_then(Option::take)
-            } else {
-                None
+            *place = match self.slots.as_mut().get_mut(slot) {
+                Some(from) if index < self.end => mem::take(from),
+                _ => Place::Free,
             };
             index = index.wrapping_add(1);
         }

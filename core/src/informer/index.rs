@@ -17,7 +17,7 @@
 use core::borrow::Borrow;
 
 use super::{Held, Informer};
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 use crate::store::index::{Index, IndexFull};
 use crate::store::{Slot, SlotId};
 
@@ -49,7 +49,7 @@ pub struct ByTerm<T, Term, S> {
     index: Index<Term, S>,
 }
 
-impl<T, Term: Ord, S: Slots<Option<(Term, SlotId)>>> ByTerm<T, Term, S> {
+impl<T, Term: Ord, S: Slots<Place<(Term, SlotId)>>> ByTerm<T, Term, S> {
     /// An index over storage of the caller's choice; `term` says under what a value is found.
     pub fn new(slots: S, term: fn(&T) -> Option<Term>) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl<T, Term: Ord, S: Slots<Option<(Term, SlotId)>>> ByTerm<T, Term, S> {
     }
 }
 
-impl<T, Term, const N: usize> ByTerm<T, Term, [Option<(Term, SlotId)>; N]> {
+impl<T, Term, const N: usize> ByTerm<T, Term, [Place<(Term, SlotId)>; N]> {
     /// An index in an array of `N` places.
     pub const fn array(term: fn(&T) -> Option<Term>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl<T, Term, const N: usize> ByTerm<T, Term, [Option<(Term, SlotId)>; N]> {
     }
 }
 
-impl<T, Term: Ord, S: Slots<Option<(Term, SlotId)>>> TermIndex<T> for ByTerm<T, Term, S> {
+impl<T, Term: Ord, S: Slots<Place<(Term, SlotId)>>> TermIndex<T> for ByTerm<T, Term, S> {
     fn change(
         &mut self,
         id: SlotId,
@@ -95,7 +95,7 @@ where
     K: Ord + Borrow<str> + for<'a> TryFrom<&'a str>,
     S: Slots<Slot<K, Held<T>>>,
     Term: Ord,
-    I: Slots<Option<(Term, SlotId)>>,
+    I: Slots<Place<(Term, SlotId)>>,
 {
     /// The keys and values that have this term, in no particular order.
     pub fn with_term(&self, term: &Term) -> impl Iterator<Item = (&str, &T)> {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::{Check, Contact, Handler, Held, Informer, TermIndex};
 use crate::digest::Digest;
 use crate::revision::Revision;
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 use crate::store::{Slot, SlotId};
 use crate::time::Instant;
 
@@ -60,7 +60,7 @@ where
             self.synced = true;
         }
         self.note_revision(revision);
-        self.contact = Some(Contact { at: now, age });
+        self.contact = Place::Taken(Contact { at: now, age });
         let check = self.compare(digest);
         self.synced &= check != Check::Differs;
         check

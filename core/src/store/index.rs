@@ -23,7 +23,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::SlotId;
-use crate::slots::Slots;
+use crate::slots::{Place, Slots};
 
 /// A bounded set of (term, place), over storage of the caller's choice.
 #[derive(Debug)]
@@ -46,10 +46,10 @@ impl fmt::Display for IndexFull {
 
 impl Error for IndexFull {}
 
-impl<T: Ord, S: Slots<Option<(T, SlotId)>>> Index<T, S> {
+impl<T: Ord, S: Slots<Place<(T, SlotId)>>> Index<T, S> {
     /// An empty index. The storage is emptied.
     pub fn new(mut slots: S) -> Self {
-        slots.as_mut().fill_with(|| None);
+        slots.as_mut().fill_with(Place::default);
         Self {
             slots,
             len: 0,
@@ -81,7 +81,7 @@ impl<T: Ord, S: Slots<Option<(T, SlotId)>>> Index<T, S> {
         // The free place comes to the front, the rest moves one up.
         taken.rotate_right(1);
         if let Some(place) = taken.first_mut() {
-            *place = Some((term, id));
+            *place = Place::Taken((term, id));
         }
         self.len += 1;
         Ok(())
@@ -95,7 +95,7 @@ impl<T: Ord, S: Slots<Option<(T, SlotId)>>> Index<T, S> {
         if let Some(taken) = self.slots.as_mut().get_mut(rank..self.len) {
             taken.rotate_left(1);
             if let Some(place) = taken.last_mut() {
-                *place = None;
+                *place = Place::Free;
             }
             self.len -= 1;
         }
@@ -109,7 +109,7 @@ impl<T: Ord, S: Slots<Option<(T, SlotId)>>> Index<T, S> {
             .iter()
             .take(self.len)
             .skip(first)
-            .flatten()
+            .filter_map(Place::as_ref)
             .take_while(move |(held, _)| held == term)
             .map(|(_, id)| *id)
     }
@@ -123,7 +123,9 @@ impl<T: Ord, S: Slots<Option<(T, SlotId)>>> Index<T, S> {
         let rank =
             self.partition(|held, held_id| held.cmp(term).then(held_id.cmp(&id)) == Ordering::Less);
         match self.slots.as_ref().get(rank) {
-            Some(Some((held, held_id))) if rank < self.len && held == term && *held_id == id => {
+            Some(Place::Taken((held, held_id)))
+                if rank < self.len && held == term && *held_id == id =>
+            {
                 Ok(rank)
             }
             _ => Err(rank),
@@ -136,11 +138,11 @@ impl<T: Ord, S: Slots<Option<(T, SlotId)>>> Index<T, S> {
     }
 }
 
-impl<T, const N: usize> Index<T, [Option<(T, SlotId)>; N]> {
+impl<T, const N: usize> Index<T, [Place<(T, SlotId)>; N]> {
     /// An empty index in an array of `N` places.
     pub const fn array() -> Self {
         Self {
-            slots: [const { None }; N],
+            slots: [const { Place::Free }; N],
             len: 0,
             _term: PhantomData,
         }
