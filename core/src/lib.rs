@@ -1,2 +1,4 @@
 //! The list/watch core of Ringwatch.
 #![no_std]
+
+pub mod json;
