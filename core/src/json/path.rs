@@ -33,7 +33,7 @@ pub const MAX_SEGMENTS: usize = 8;
 /// | `a.b` | member `b` of the object that is member `a` |
 /// | `.a` | the same as `a` |
 /// | `a[3]` | fourth element of the array that is member `a` |
-/// | `a\.b` | member `a.b`; a backslash takes the meaning from any of `. [ ] , : \` |
+/// | `a\.b` | member `a.b`; a backslash takes the meaning from any of `. [ ] , : \` and space |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Path<'a> {
     text: &'a str,
@@ -231,7 +231,11 @@ const fn key(mut rest: &[u8], len: usize) -> Result<(Segment, &[u8]), PathError>
     loop {
         rest = match rest {
             [] | [b'.' | b'[', ..] => break,
-            [b'\\', b'.' | b'[' | b']' | b',' | b':' | b'\\', tail @ ..] => {
+            [
+                b'\\',
+                b'.' | b'[' | b']' | b',' | b':' | b' ' | b'\\',
+                tail @ ..,
+            ] => {
                 escaped = true;
                 tail
             }
