@@ -1,4 +1,11 @@
 //! Runs the cases of `json_cases.txt`.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test may stop"
+)]
 
 use ringwatch_core::json::{Limits, Path, ScanError, scan};
 

@@ -1,4 +1,11 @@
 //! The scanner against serde_json: same verdicts, same values.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test may stop"
+)]
 
 #[path = "common/tree.rs"]
 mod tree;

@@ -1,4 +1,11 @@
 //! Projections against a model that works on the tree an object was printed from.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test may stop"
+)]
 
 #[path = "common/tree.rs"]
 mod tree;

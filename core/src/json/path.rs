@@ -118,6 +118,7 @@ impl<'a> Path<'a> {
     }
 
     /// Whether the segment at `depth` is the key `key`.
+    #[inline]
     pub(crate) fn key_matches(&self, depth: usize, key: &Text<'_>) -> bool {
         let Some(&Segment::Key {
             start,
@@ -127,10 +128,14 @@ impl<'a> Path<'a> {
         else {
             return false;
         };
-        let wanted = self.text.get(start.into()..end.into()).unwrap_or_default();
+        let wanted = usize::from(start)..usize::from(end);
         match key.plain() {
-            Some(plain) if !escaped => plain == wanted,
-            _ => unescaped(wanted).eq(key.chars()),
+            Some(plain) if !escaped => {
+                // The length tells most keys apart.
+                plain.len() == wanted.len()
+                    && self.text.as_bytes().get(wanted) == Some(plain.as_bytes())
+            }
+            _ => unescaped(self.text.get(wanted).unwrap_or_default()).eq(key.chars()),
         }
     }
 
@@ -145,8 +150,9 @@ impl<'a> Path<'a> {
             .map(|segment| matches!(segment, Segment::Key { .. }))
     }
 
+    /// The segment at `depth`, which callers keep below [`len`](Self::len).
     fn segment(&self, depth: usize) -> Option<&Segment> {
-        self.segments.get(..self.len())?.get(depth)
+        self.segments.get(depth)
     }
 }
 

@@ -142,7 +142,10 @@ impl<'a> Scanner<'a, '_> {
                     )
                 };
                 pos = skip::blank(text, pos);
-                let inner = self.select(matched, |path| path.len() > depth + 1);
+                let inner = match matched {
+                    0 => 0,
+                    _ => self.select(matched, |path| path.len() > depth + 1),
+                };
                 let whole = matched & !inner;
                 let open = skip::at(text, pos);
                 if inner != 0 && matches!(open, b'{' | b'[') {
@@ -196,17 +199,18 @@ impl<'a> Scanner<'a, '_> {
     /// Reads a key and its colon; gives the paths that go on with this key and the position behind.
     fn key(&self, frame: &mut Frame, depth: usize, pos: usize) -> Result<(u64, usize), ScanError> {
         let text = self.text.as_bytes();
-        if skip::at(text, pos) != b'"' {
-            return Err(ScanError::Unexpected { offset: pos });
-        }
-        let end = skip::string(text, pos + 1)?;
-        let key = Text::new(self.text.get(pos + 1..end - 1).unwrap_or_default());
+        let skip::Key {
+            end,
+            behind,
+            escaped,
+        } = skip::named_key(text, pos)?;
+        let key = Text::with(self.text.get(pos + 1..end).unwrap_or_default(), escaped);
         let matched = self.select(frame.active, |path| path.key_matches(depth, &key));
         if matched & frame.met != 0 {
             return Err(ScanError::Duplicate { offset: pos });
         }
         frame.met |= matched;
-        Ok((matched, skip::colon(text, end)?))
+        Ok((matched, behind))
     }
 
     /// The members of the set `of` for which `test` holds.

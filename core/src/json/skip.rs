@@ -20,7 +20,7 @@ pub(crate) fn value(text: &[u8], start: usize, room: usize) -> Result<usize, Sca
     let mut depth: usize = 0;
     'value: loop {
         match at(text, pos) {
-            QUOTE => pos = string(text, pos + 1)?,
+            QUOTE => pos = string(text, pos + 1, &mut false)?,
             b'{' => {
                 if depth >= room {
                     return Err(ScanError::TooDeep { offset: pos });
@@ -90,46 +90,64 @@ pub(crate) fn value(text: &[u8], start: usize, room: usize) -> Result<usize, Sca
 /// The position behind an object's key and its colon; `pos` is where the key's quote must be.
 #[inline(always)]
 fn key(text: &[u8], pos: usize) -> Result<usize, ScanError> {
+    Ok(named_key(text, pos)?.behind)
+}
+
+/// An object's key, for those who want to know which.
+pub(crate) struct Key {
+    /// The position of the closing quote.
+    pub(crate) end: usize,
+    /// The position behind the colon.
+    pub(crate) behind: usize,
+    /// Whether the key has escapes.
+    pub(crate) escaped: bool,
+}
+
+/// The key whose opening quote must be at `pos`.
+#[inline(always)]
+pub(crate) fn named_key(text: &[u8], pos: usize) -> Result<Key, ScanError> {
     if at(text, pos) != QUOTE {
         return Err(ScanError::Unexpected { offset: pos });
     }
-    colon(text, string(text, pos + 1)?)
-}
-
-/// The position behind the colon that follows a key.
-#[inline(always)]
-pub(crate) fn colon(text: &[u8], pos: usize) -> Result<usize, ScanError> {
-    let pos = trim(text, pos);
+    let mut escaped = false;
+    let behind_quote = string(text, pos + 1, &mut escaped)?;
+    let pos = trim(text, behind_quote);
     if at(text, pos) != b':' {
         return Err(ScanError::Unexpected { offset: pos });
     }
-    Ok(pos + 1)
+    Ok(Key {
+        end: behind_quote - 1,
+        behind: pos + 1,
+        escaped,
+    })
 }
 
-/// The position behind the closing quote of a string whose first content byte is at `pos`.
+/// The position behind the closing quote of a string whose first content byte is at `pos`; `escaped`
+/// is set if there are escapes on the way.
 #[inline(always)]
-pub(crate) fn string(text: &[u8], mut pos: usize) -> Result<usize, ScanError> {
+fn string(text: &[u8], mut pos: usize, escaped: &mut bool) -> Result<usize, ScanError> {
     loop {
-        let (low, high) = match text.get(pos..).and_then(|rest| rest.first_chunk::<16>()) {
-            Some([a, b, c, d, e, f, g, h, low @ ..]) => (
-                marks(u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])),
-                marks(u64::from_le_bytes(*low)),
-            ),
-            None => return string_tail(text, pos),
+        let Some(window) = text.get(pos..).and_then(|rest| rest.first_chunk::<16>()) else {
+            let end = string_tail(text, pos)?;
+            *escaped |= text.get(pos..end).is_some_and(|tail| tail.contains(&b'\\'));
+            return Ok(end);
         };
-        if low | high == 0 {
+        let (low, high) = halves(window);
+        let (low, high) = (marks(low), marks(high));
+        // Branches, not arithmetic: the processor then guesses the length of the string and reads on
+        // while the marks are still being computed, which is worth a third of the speed.
+        if low != 0 {
+            pos += (low.trailing_zeros() >> 3) as usize;
+        } else if high != 0 {
+            pos += 8 + (high.trailing_zeros() >> 3) as usize;
+        } else {
             pos += 16;
             continue;
         }
-        let (mark, base) = if low == 0 {
-            (high, pos + 8)
-        } else {
-            (low, pos)
-        };
-        pos = base + (mark.trailing_zeros() >> 3) as usize;
         match at(text, pos) {
             QUOTE => return Ok(pos + 1),
             b'\\' => {
+                *escaped = true;
                 pos = if at(text, pos + 1) == QUOTE {
                     pos + 2
                 } else {
@@ -153,6 +171,12 @@ fn string_tail(text: &[u8], mut pos: usize) -> Result<usize, ScanError> {
             _ => pos += 1,
         }
     }
+}
+
+#[inline(always)]
+fn halves(window: &[u8; 16]) -> (u64, u64) {
+    let whole = u128::from_le_bytes(*window);
+    (whole as u64, (whole >> 64) as u64)
 }
 
 /// The high bit of every byte that ends a plain run: quote, backslash, control character.

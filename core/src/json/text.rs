@@ -21,7 +21,7 @@ use core::fmt;
 use core::str::Chars;
 
 /// A string's content from a text that was validated.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Text<'a> {
     /// What stands between the quotes.
     raw: &'a str,
@@ -35,6 +35,11 @@ impl<'a> Text<'a> {
             raw,
             escaped: raw.as_bytes().contains(&b'\\'),
         }
+    }
+
+    /// As [`new`](Self::new), for those who know whether there are escapes.
+    pub(crate) fn with(raw: &'a str, escaped: bool) -> Self {
+        Self { raw, escaped }
     }
 
     /// The content, if it has no escapes.

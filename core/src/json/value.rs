@@ -192,10 +192,10 @@ impl<'a> Members<'a> {
     fn key(&mut self) -> Option<Text<'a>> {
         let text = self.raw.as_bytes();
         let start = skip::blank(text, self.pos);
-        let start = (skip::at(text, start) == b'"').then_some(start + 1)?;
-        let end = skip::string(text, start).ok()?;
-        self.pos = skip::colon(text, end).ok()?;
-        self.raw.get(start..end.checked_sub(1)?).map(Text::new)
+        let key = skip::named_key(text, start).ok()?;
+        self.pos = key.behind;
+        let content = self.raw.get(start + 1..key.end)?;
+        Some(Text::with(content, key.escaped))
     }
 
     fn value(&mut self) -> Option<Value<'a>> {

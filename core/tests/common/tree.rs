@@ -117,7 +117,7 @@ fn collect<'t>(tree: &'t Tree, path: &str, depth: usize, all: &mut Vec<(String, 
 
 struct Writer<'c> {
     out: String,
-    choices: std::iter::Cycle<std::slice::Iter<'c, u8>>,
+    choices: core::iter::Cycle<core::slice::Iter<'c, u8>>,
 }
 
 impl Writer<'_> {
@@ -194,7 +194,7 @@ impl Writer<'_> {
                 _ if must || choice < 30 => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
                         let hex = format!("\\u{unit:04x}");
-                        self.out.push_str(&if choice % 2 == 0 {
+                        self.out.push_str(&if choice.is_multiple_of(2) {
                             hex
                         } else {
                             hex.to_uppercase().replace('U', "u")
