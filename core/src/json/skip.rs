@@ -1,6 +1,6 @@
 //! Steps over one JSON value and checks it on the way.
 //!
-//! This is where a large object spends its time, so the loop works on eight bytes of a string at
+//! This is where a large object spends its time, so the loop works on sixteen bytes of a string at
 //! once and keeps the open brackets as bits of one integer: no recursion, no tree. Everything here
 //! takes the whole text and a position and gives back the position behind what it read, so offsets
 //! in errors need no translation. The text is known to be UTF-8.

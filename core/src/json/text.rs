@@ -21,7 +21,7 @@ use core::fmt;
 use core::str::Chars;
 
 /// A string's content from a text that was validated.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Text<'a> {
     /// What stands between the quotes.
     raw: &'a str,
