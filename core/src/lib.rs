@@ -15,12 +15,15 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod compact;
 pub mod digest;
 pub mod history;
 pub mod informer;
+pub mod json;
 pub mod key;
 pub mod object;
 pub mod predicate;
+pub mod projection;
 pub mod revision;
 pub mod selector;
 pub mod slots;

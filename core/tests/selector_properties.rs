@@ -3,13 +3,6 @@
 //! The model knows what a selector should mean because it was there before its text: a list of conditions is
 //! generated, rendered with random spaces, parsed, and asked about random objects.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "helpers of tests may stop the run; clippy.toml only knows functions marked as tests"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::collection::{btree_map, vec};

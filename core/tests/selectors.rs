@@ -1,12 +1,5 @@
 //! Runs the table of selectors in `selectors.txt`, whose head explains its format.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests may stop the run; clippy.toml only knows functions marked as tests"
-)]
-
 use core::fmt::Write;
 
 use ringwatch_core::selector::{FieldSelector, LabelSelector, SelectorError};

@@ -92,17 +92,8 @@ mod tests {
 
     #[test]
     fn stays_silent_when_not_wanted_or_too_short() {
-        assert_eq!(
-            fired(BookmarkTimer::new(None, Some(at(130)), at(0)), 200),
-            []
-        );
-        assert_eq!(
-            fired(BookmarkTimer::new(MINUTE, Some(at(2)), at(0)), 200),
-            []
-        );
-        assert_eq!(
-            fired(BookmarkTimer::new(MINUTE, Some(at(1)), at(0)), 200),
-            []
-        );
+        assert!(fired(BookmarkTimer::new(None, Some(at(130)), at(0)), 200).is_empty());
+        assert!(fired(BookmarkTimer::new(MINUTE, Some(at(2)), at(0)), 200).is_empty());
+        assert!(fired(BookmarkTimer::new(MINUTE, Some(at(1)), at(0)), 200).is_empty());
     }
 }
