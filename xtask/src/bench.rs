@@ -1,8 +1,12 @@
-//! Benchmarks that give the same answer on any machine: instructions per operation.
+//! Benchmarks: how long an operation takes, and how many instructions.
 //!
-//! A benchmark program is `benches/instructions.rs` of a package. `list` makes it print its cases, one
-//! per line; `run CASE N` makes it set up and do the case's operation N times. Each case is run
-//! twice under valgrind, with few and with many operations: the difference leaves start-up and set-up out.
+//! The time depends on the machine and its mood; the instructions do not, so a regression shows in them
+//! even where the times are noise.
+//!
+//! A benchmark program is the bench target `operations` of a package. `list` makes it print its cases
+//! with their bytes per operation and their targets; `time CASE` prints nanoseconds per operation; `run CASE N` does the
+//! operation N times. For the instructions, each case is run twice under valgrind, with few and with many operations:
+//! the difference leaves start-up and set-up out.
 
 use std::{path::PathBuf, process::Command};
 
@@ -12,32 +16,61 @@ use crate::{
     tools::{Found, VALGRIND},
 };
 
-const FEW: u64 = 10;
-const MANY: u64 = 1010;
+/// How often to do an operation under valgrind, which is slow: few times and many times.
+const SMALL: (u64, u64) = (10, 210);
+/// For operations on so many bytes that two more tell enough.
+const LARGE: (u64, u64) = (1, 3);
+const LARGE_BYTES: u64 = 1_000_000;
 
-/// Runs the instruction benchmark of `package` and prints a table.
-pub(crate) fn instructions(package: &str) -> Result<()> {
+/// Measures the operations of `package` and prints a table.
+pub(crate) fn operations(package: &str) -> Result<()> {
     let valgrind = VALGRIND.ensure()?;
     let program = build(package)?;
-    println!("| case | instructions per operation |\n|---|---:|");
-    for case in stdout(Command::new(&program).arg("list"))?.lines() {
-        let few = count(&valgrind, &program, case, FEW)?;
-        let many = count(&valgrind, &program, case, MANY)?;
-        let each = many.saturating_sub(few) as f64 / (MANY - FEW) as f64;
-        println!("| {case} | {each:.1} |");
+    println!("| operation | instructions | ns | rate | target |\n|---|---:|---:|---:|---:|");
+    for line in stdout(Command::new(&program).arg("list"))?.lines() {
+        let Some((case, bytes, target)) = parse_case(line) else {
+            return Err(Failure::new(format!("not a case: `{line}`")));
+        };
+        let (few, many) = if bytes < LARGE_BYTES { SMALL } else { LARGE };
+        let counted = count(&valgrind, &program, case, many)?
+            .saturating_sub(count(&valgrind, &program, case, few)?);
+        let each = counted as f64 / (many - few) as f64;
+        let time = stdout(Command::new(&program).args(["time", case]))?;
+        let time: f64 = time
+            .trim()
+            .parse()
+            .map_err(|_| Failure::new(format!("not a time: `{time}`")))?;
+        println!(
+            "| {case} | {each:.0} | {time:.1} | {} | {target} |",
+            rate(bytes, time)
+        );
     }
     Ok(())
+}
+
+/// A line of `list`: name, bytes per operation, target.
+fn parse_case(line: &str) -> Option<(&str, u64, &str)> {
+    let mut words = line.split('\t');
+    Some((words.next()?, words.next()?.parse().ok()?, words.next()?))
+}
+
+/// Operations or, where there are bytes, bytes per second.
+fn rate(bytes: u64, nanoseconds: f64) -> String {
+    match bytes {
+        0 => format!("{:.1} M/s", 1e3 / nanoseconds),
+        _ => format!("{:.2} GB/s", bytes as f64 / nanoseconds),
+    }
 }
 
 fn build(package: &str) -> Result<PathBuf> {
     let messages = stdout(
         cargo_in("")
-            .args(["bench", "--package", package, "--bench", "instructions"])
+            .args(["bench", "--package", package, "--bench", "operations"])
             .args(["--no-run", "--message-format=json-render-diagnostics"]),
     )?;
     executable(&messages)
         .map(PathBuf::from)
-        .ok_or_else(|| Failure::new(format!("{package} has no benchmark `instructions`")))
+        .ok_or_else(|| Failure::new(format!("{package} has no benchmark `operations`")))
 }
 
 /// The last program that cargo says it has built.
@@ -85,12 +118,22 @@ mod tests {
     }
 
     #[test]
+    fn a_case_is_read_from_the_list() {
+        assert_eq!(
+            parse_case("a: b\t50\t>= 1 GB/s"),
+            Some(("a: b", 50, ">= 1 GB/s"))
+        );
+        assert_eq!(parse_case("a: b\t0\t"), Some(("a: b", 0, "")));
+        assert_eq!(parse_case("a: b"), None);
+    }
+
+    #[test]
     fn the_program_is_read_from_the_messages() {
         let messages = concat!(
             r#"{"reason":"compiler-artifact","executable":null}"#,
             "\n",
-            r#"{"reason":"compiler-artifact","executable":"a/instructions-1","fresh":true}"#,
+            r#"{"reason":"compiler-artifact","executable":"a/operations-1","fresh":true}"#,
         );
-        assert_eq!(executable(messages), Some("a/instructions-1"));
+        assert_eq!(executable(messages), Some("a/operations-1"));
     }
 }

@@ -58,7 +58,7 @@ enum Task {
         quick: bool,
     },
 
-    /// Count instructions per operation, which does not depend on the machine's mood
+    /// Measure each operation: time, and instructions, which do not depend on the machine's mood
     Bench {
         /// What to measure
         #[arg(default_value = "core")]
@@ -107,7 +107,7 @@ fn main() -> ExitCode {
         Task::Test { quick } => test::run_all(quick),
         Task::Bench {
             what: Benchmark::Core,
-        } => bench::instructions("ringwatch-core"),
+        } => bench::operations("ringwatch-core"),
         Task::Fuzz { target, seconds } => {
             let effort = fuzz::Effort {
                 seconds,
