@@ -4,6 +4,7 @@ mod history;
 mod informer;
 mod selector;
 mod startup;
+mod watch;
 
 /// A check says in a few words what was wrong.
 pub(crate) type Check = fn() -> Result<(), &'static str>;
@@ -15,6 +16,10 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("selectors match and refuse", selector::match_and_refuse),
     ("an informer follows its sender", informer::follows),
     ("a full informer refuses", informer::refuses_when_full),
+    (
+        "a change goes from JSON to the informer",
+        watch::from_json_to_informer,
+    ),
 ];
 
 /// Passes if `holds`, else fails with `why`.

@@ -2,7 +2,7 @@
 //! one would not link.
 //!
 //! ```text
-//! ok data is copied from flash
+//! ok data is copied from flash (stack 264 B)
 //! FAILED name: why
 //! ...
 //! size stack, deepest                      640 B of 65512 B
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The exit code is 0 if every check passed, 1 if one failed, 101 after a panic, 102 after a fault.
-//! To add a check, add a line to [`checks::CHECKS`]; to report the size of a type, one to
+//! Beside each check stands how deep the stack has been so far. To add a check, add a line to [`checks::CHECKS`]; to report the size of a type, one to
 //! [`sizes::SIZES`].
 #![no_std]
 #![no_main]
@@ -33,7 +33,7 @@ fn main() -> ! {
         let _ = match check() {
             Ok(()) => {
                 passed += 1;
-                writeln!(out, "ok {name}")
+                writeln!(out, "ok {name} (stack {} B)", stack::measure().used)
             }
             Err(why) => {
                 failed += 1;

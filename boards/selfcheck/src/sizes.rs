@@ -5,24 +5,34 @@ use core::fmt::Write;
 use heapless::String;
 use mps2::{stack, uart::Uart};
 use ringwatch_core::{
+    compact::CompactEvent,
     history::{Cursor, Entry, History},
     informer::{Held, Informer},
+    predicate::Predicate,
+    projection::Projection,
     selector::LabelSelector,
     slots::Place,
-    store::Slot,
+    store::{Slot, Store},
+    watcher::Watcher,
 };
 
 type Key = String<32>;
 type Object = [u8; 64];
-type Objects = Informer<Key, Object, [Slot<Key, Held<Object>>; 16]>;
+type View = Informer<Key, Object, [Slot<Key, Held<Object>>; 16]>;
+type Objects = Store<Key, Object, [Slot<Key, Object>; 16]>;
+type Watch = Watcher<Predicate<&'static str>, Key>;
 type Ring = History<Object, [Place<Entry<Object>>; 16]>;
 
 /// Types whose size is worth knowing on a 32-bit target, as `(name, bytes)`.
 const SIZES: &[(&str, usize)] = &[
-    ("informer, 16 x 64 B, keys 32 B", size_of::<Objects>()),
+    ("informer, 16 x 64 B, keys 32 B", size_of::<View>()),
     ("ring, 16 x 64 B", size_of::<Ring>()),
     ("cursor", size_of::<Cursor>()),
+    ("store, 16 x 64 B, keys 32 B", size_of::<Objects>()),
+    ("watcher, 2 x 8 requirements", size_of::<Watch>()),
     ("selector, 8 requirements", size_of::<LabelSelector<&str>>()),
+    ("projection, 8 fields", size_of::<Projection<&str>>()),
+    ("compact event, decoded", size_of::<CompactEvent>()),
 ];
 
 /// Prints one `size` line per entry, then the stack's high-water mark.

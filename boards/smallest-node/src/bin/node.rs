@@ -7,41 +7,55 @@ use core::hint::black_box;
 use cortex_m_rt::entry;
 use heapless::String;
 use ringwatch_core::{
+    compact::CompactEvent,
     informer::{Handler, Held, Informer},
-    revision::Revision,
+    projection,
     store::Slot,
+    transition::EventKind,
 };
+use serde::Deserialize;
 use smallest_node::{MAX_FRAME, receive};
+
+/// What the device wants of each object; what the sender projects for it.
+#[derive(Deserialize)]
+struct Device {
+    setpoint: Option<f32>,
+    mode: Option<String<8>>,
+    site: Option<String<16>>,
+    seen: Option<u64>,
+}
 
 /// What the RAM budget speaks of: 16 objects of 64 bytes.
 const CAPACITY: usize = 16;
-type Object = [u8; 64];
+const _: () = assert!(size_of::<Device>() == 64);
 type Key = String<32>;
-type Objects = Informer<Key, Object, [Slot<Key, Held<Object>>; CAPACITY]>;
+type Devices = Informer<Key, Device, [Slot<Key, Held<Device>>; CAPACITY]>;
 
 #[entry]
 fn main() -> ! {
     // State goes in statics here, not on the stack: then the sections are the whole memory bill.
     static mut FRAME: [u8; MAX_FRAME] = [0; MAX_FRAME];
-    static mut OBJECTS: Objects = Informer::array();
+    static mut DEVICES: Devices = Informer::array();
     receive(FRAME, |frame| {
-        black_box(take(OBJECTS, frame));
+        black_box(take(DEVICES, frame));
     })
 }
 
 /// All that this firmware does with the core. `None`: the frame is none, or was refused.
-fn take(objects: &mut Objects, frame: &[u8]) -> Option<()> {
-    let (&kind, rest) = frame.split_first()?;
-    let (revision, rest) = rest.split_first_chunk()?;
-    let revision = Revision::new(u64::from_le_bytes(*revision));
-    let (&length, rest) = rest.split_first()?;
-    let (key, value) = rest.split_at_checked(length.into())?;
-    let key = str::from_utf8(key).ok()?;
+fn take(devices: &mut Devices, frame: &[u8]) -> Option<()> {
+    let (event, _) = CompactEvent::decode(frame).ok()?;
+    let CompactEvent {
+        kind,
+        revision,
+        key,
+        body,
+    } = event;
     match kind {
-        0 => objects.delete(key, revision, &mut Act).ok(),
-        _ => {
-            let value = *value.first_chunk()?;
-            objects.put(key, revision, value, &mut Act).ok()
+        EventKind::Deleted => devices.delete(key, revision, &mut Act).ok(),
+        EventKind::Added | EventKind::Modified => {
+            let (device, issues) = projection::read::<Device>(body).ok()?;
+            black_box(issues);
+            devices.put(key, revision, device, &mut Act).ok()
         }
     }
 }
@@ -49,14 +63,26 @@ fn take(objects: &mut Objects, frame: &[u8]) -> Option<()> {
 /// Stands for what a device does when its objects change.
 struct Act;
 
-impl Handler<Object> for Act {
-    fn on_add(&mut self, key: &str, new: &Object) {
-        black_box((key, new));
+impl Act {
+    fn set(&mut self, key: &str, device: &Device) {
+        black_box((
+            key,
+            device.setpoint,
+            &device.mode,
+            &device.site,
+            device.seen,
+        ));
     }
-    fn on_update(&mut self, key: &str, old: Option<&Object>, new: &Object) {
-        black_box((key, old, new));
+}
+
+impl Handler<Device> for Act {
+    fn on_add(&mut self, key: &str, new: &Device) {
+        self.set(key, new);
     }
-    fn on_delete(&mut self, key: &str, last: &Object) {
-        black_box((key, last));
+    fn on_update(&mut self, key: &str, _: Option<&Device>, new: &Device) {
+        self.set(key, new);
+    }
+    fn on_delete(&mut self, key: &str, last: &Device) {
+        self.set(key, last);
     }
 }
