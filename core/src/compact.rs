@@ -99,6 +99,7 @@ impl<'a> CompactEvent<'a> {
 
 /// A buffer that cannot hold an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct EncodeError {
     /// Bytes that would have been enough.
     pub needed: usize,
@@ -114,6 +115,7 @@ impl Error for EncodeError {}
 
 /// Why bytes are not an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end before the event does.

@@ -40,6 +40,7 @@ const HASH_KEY: [u8; 16] = *b"ringwatch-digest";
 
 /// The digest of a set of (key, revision).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[serde(transparent)]
 pub struct Digest(u64);
 

@@ -275,6 +275,7 @@ impl<C, const N: usize> History<C, [Place<Entry<C>>; N]> {
 ///
 /// Either it was delivered twice, or the source went back in time; a relist settles both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NotNewer {
     /// The newest revision known.
     pub newest: Revision,

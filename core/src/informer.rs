@@ -72,6 +72,7 @@ pub struct Held<T> {
 
 /// Whether the sender's digest was that of the local view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Check {
     /// The view is exactly what the sender has.
     Agrees,

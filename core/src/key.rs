@@ -73,6 +73,7 @@ impl fmt::Display for Key<'_> {
 
 /// Why a text is not a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum KeyError {
     /// Longer than [`MAX_KEY_LEN`].
     TooLong,

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[serde(transparent)]
 pub struct Revision(u64);
 
@@ -82,6 +83,7 @@ impl FromStr for Revision {
 
 /// Why a text is not a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ParseRevisionError {
     /// Something other than decimal digits.
     Syntax,
@@ -164,6 +166,7 @@ fn parse_requested(text: &str) -> Result<Option<Revision>, ParseRevisionError> {
 
 /// Why the parameters of a list name no state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ListStartError {
     /// `resourceVersion` is not a revision.
     Revision(ParseRevisionError),

@@ -18,6 +18,7 @@ use core::time::Duration;
 
 /// A moment, in milliseconds since an epoch of the caller's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Instant(u64);
 
 impl Instant {

@@ -20,6 +20,7 @@ use crate::revision::Revision;
 
 /// What happened to an object, as one watcher sees it. Complete on purpose: it is part of wire formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum EventKind {
     /// The object came into the selection.
     Added,

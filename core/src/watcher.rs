@@ -123,6 +123,7 @@ pub enum Step<'a, O> {
 
 /// How far a watch has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Phase {
     /// Showing the objects that there were.
     Initial,

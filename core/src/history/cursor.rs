@@ -29,6 +29,7 @@ impl Cursor {
 
 /// The reader missed changes that are no longer here. It must begin again from a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Expired {
     /// The oldest revision that a reader may continue from now.
     pub floor: Revision,

@@ -16,6 +16,7 @@ pub struct Refused<T> {
 
 /// Why an informer refuses an object, and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reason {
     /// Every place is taken, perhaps by deleted objects whose deletion the handler has not heard of: flush
     /// and try again, or ask for fewer objects.

@@ -13,6 +13,7 @@ use core::fmt;
 /// [`TooDeep`]: ScanError::TooDeep
 /// [`Paths`]: ScanError::Paths
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ScanError {
     /// The text is longer than the limit.

@@ -141,6 +141,7 @@ const fn head(kind: EventKind) -> &'static [u8] {
 
 /// A buffer that cannot hold a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BufferTooSmall {
     /// Bytes that would have been enough.
     pub needed: usize,

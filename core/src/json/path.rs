@@ -165,6 +165,7 @@ impl fmt::Display for Path<'_> {
 
 /// Why a text is not a path. Offsets count bytes from the start of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum PathError {
     /// A key without characters.

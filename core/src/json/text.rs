@@ -147,6 +147,7 @@ impl fmt::Debug for Text<'_> {
 
 /// A buffer that cannot hold a decoded text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TextTooLong {
     /// Bytes that would have been enough.
     pub needed: usize,

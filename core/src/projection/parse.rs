@@ -156,6 +156,7 @@ impl fmt::Display for FieldType {
 
 /// Why a text is not a field list. Offsets count bytes from the start of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ParseError {
     /// The path of a field is wrong; its offset is in the whole text.

@@ -76,6 +76,7 @@ impl<T: AsRef<str>, Q: AsRef<[Field]>> Projection<T, Q> {
 
 /// Why an object could not be projected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ProjectError {
     /// The object was refused.

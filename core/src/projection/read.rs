@@ -72,6 +72,7 @@ const fn bit(index: usize) -> u32 {
 
 /// Why packed fields could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ReadError {
     /// The bytes do not begin with the struct.

@@ -10,6 +10,7 @@ use core::fmt;
 /// Sending the same text again fails again: the selector must be changed, or, for
 /// [`TooManyRequirements`](SelectorErrorKind::TooManyRequirements), given to a peer with a larger table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SelectorError {
     /// Byte offset of the offending token, key, value or term. Never past the text's end, and always on a
     /// character boundary.
@@ -34,6 +35,7 @@ impl core::error::Error for SelectorError {}
 
 /// The rule a selector broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum SelectorErrorKind {
     /// The text has more bytes than a requirement can point into (`u16::MAX`).

@@ -36,6 +36,7 @@ pub struct Index<T, S> {
 
 /// Every place of the index is taken; nothing was entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexFull;
 
 impl fmt::Display for IndexFull {

@@ -57,6 +57,7 @@ pub enum Difference<'a, K, V> {
 
 /// Why a list cannot be taken over. The store is as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ReplaceError {
     /// The list is longer than the store.
     TooLong {

@@ -151,6 +151,7 @@ impl RevisionSpot {
 
 /// Why no place was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum SpotError {
     /// The object is not valid.

@@ -134,6 +134,7 @@ impl Status<'_> {
 
 /// A buffer that cannot hold a serialized line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LineFull {
     /// Bytes the buffer had, which were not enough.
     pub len: usize,
