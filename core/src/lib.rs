@@ -146,3 +146,8 @@ pub mod store;
 pub mod time;
 pub mod transition;
 pub mod watcher;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
