@@ -1,0 +1,8 @@
+//! The server side of Ringwatch: where objects are stored, and the watch cache in front of it.
+//!
+//! ```text
+//!   etcd ────► storage ──► cache (one per resource) ──► list, get, watch
+//!   embedded ─┘
+//! ```
+
+pub mod storage;

@@ -1,0 +1,95 @@
+//! A running watch on a store.
+
+use std::sync::Arc;
+
+use ringwatch_core::revision::Revision;
+use tokio::sync::mpsc;
+
+use super::{KeyValue, StorageError};
+
+/// How many items may wait for the reader. A reader that is slower than that holds up its own watch
+/// and nothing else.
+const WAITING_ITEMS: usize = 128;
+
+/// What a watch yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WatchItem {
+    /// All changes of one revision to watched keys.
+    Changes {
+        /// The revision.
+        revision: Revision,
+        /// The changes; at least one.
+        changes: Vec<KeyChange>,
+    },
+    /// Every change up to this revision has been yielded.
+    Progress(Revision),
+}
+
+/// What happened to one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyChange {
+    /// The key.
+    pub key: Arc<str>,
+    /// The key now; `None` if it was deleted.
+    pub current: Option<KeyValue>,
+    /// The key before; `None` if it did not exist.
+    pub previous: Option<KeyValue>,
+}
+
+/// A running watch. Dropping it ends it.
+///
+/// The stream ends after an error. With [`StorageError::Unavailable`] a new watch from the last revision
+/// continues; with [`StorageError::Compacted`] it would not.
+#[derive(Debug)]
+pub struct Changes {
+    items: mpsc::Receiver<Result<WatchItem, StorageError>>,
+    progress: mpsc::Sender<()>,
+}
+
+impl Changes {
+    /// A watch and the end that feeds it, for implementations of storage.
+    pub fn channel() -> (ChangeSender, Self) {
+        let (sender, items) = mpsc::channel(WAITING_ITEMS);
+        let (progress, asked) = mpsc::channel(1);
+        (ChangeSender { sender, asked }, Self { items, progress })
+    }
+
+    /// The next item; `None` after the end.
+    pub async fn next(&mut self) -> Option<Result<WatchItem, StorageError>> {
+        self.items.recv().await
+    }
+
+    /// Asks for a [`WatchItem::Progress`] soon, although nothing may have happened. Asking again before
+    /// it came changes nothing.
+    pub fn request_progress(&self) {
+        // Full means that a request is waiting, closed that the watch is over: either way there is
+        // nothing to do.
+        let _ = self.progress.try_send(());
+    }
+}
+
+/// The feeding end of a [`Changes`].
+#[derive(Debug)]
+pub struct ChangeSender {
+    sender: mpsc::Sender<Result<WatchItem, StorageError>>,
+    asked: mpsc::Receiver<()>,
+}
+
+impl ChangeSender {
+    /// Waits until there is room and sends. `false`: nobody watches any more.
+    pub async fn send(&self, item: Result<WatchItem, StorageError>) -> bool {
+        self.sender.send(item).await.is_ok()
+    }
+
+    /// Waits until the reader asks for progress. Never returns once the reader is gone.
+    pub async fn progress_requested(&mut self) {
+        if self.asked.recv().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    /// Waits until the reader is gone.
+    pub async fn closed(&self) {
+        self.sender.closed().await;
+    }
+}
