@@ -41,7 +41,7 @@
 mod cursor;
 mod storage;
 
-pub use cursor::{Cursor, Expired};
+pub use cursor::{Cursor, Expired, Mark};
 
 use core::error::Error;
 use core::fmt;

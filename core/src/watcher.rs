@@ -68,7 +68,7 @@ use core::time::Duration;
 
 use bookmark::BookmarkTimer;
 
-use crate::history::{Cursor, Entry, Expired, History};
+use crate::history::{Cursor, Entry, Expired, History, Mark};
 use crate::object::{Change, Object};
 use crate::predicate::Matches;
 use crate::revision::Revision;
@@ -193,6 +193,14 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
     /// What it selects by.
     pub fn predicate(&self) -> &P {
         &self.predicate
+    }
+
+    /// Passes over everything before `mark`, which the caller knows not to concern this watch. Does
+    /// nothing while the initial objects are shown.
+    pub fn skip_to(&mut self, mark: Mark) {
+        if self.phase() != Phase::Initial {
+            self.cursor.skip_to(mark);
+        }
     }
 
     /// The revision from which another watch would continue without gap or repetition; `None` while the

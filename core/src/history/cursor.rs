@@ -20,7 +20,32 @@ enum Position {
     After(Revision),
 }
 
+/// A place between two entries that someone else can be sent to; see [`History::mark`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(u64);
+
+impl Mark {
+    /// The mark as a number, for keeping it in an atomic.
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// A mark from [`Mark::to_bits`]. Another number is a place that holds nothing useful, no more.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+}
+
 impl Cursor {
+    /// Moves the reader forward to a mark. Whoever calls this knows that nothing in between concerns
+    /// the reader. A mark behind the reader, or one given to a reader that is
+    /// [ahead](Cursor::is_ahead), changes nothing.
+    pub fn skip_to(&mut self, mark: Mark) {
+        if let Position::Before(index) = &mut self.0 {
+            *index = mark.0.max(*index);
+        }
+    }
+
     /// Whether the reader began in the future and the history has not been read up to there.
     pub fn is_ahead(&self) -> bool {
         matches!(self.0, Position::After(_))
@@ -58,6 +83,26 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
             return Ok(Cursor(Position::After(revision)));
         }
         Ok(Cursor(Position::Before(self.first_after(revision))))
+    }
+
+    /// The place after the newest entry, where the next one will be.
+    ///
+    /// An owner that knows which readers a change concerns (by an index over their predicates) sends them
+    /// to the mark it took before the push, and all others past it.
+    ///
+    /// ```
+    /// use ringwatch_core::{history::History, revision::Revision};
+    ///
+    /// let mut history = History::<&str, [_; 8]>::array();
+    /// let mut idle = history.since(Revision::ZERO).unwrap();
+    /// history.push(Revision::new(1), "none of the reader's business").unwrap();
+    /// let mark = history.mark();
+    /// history.push(Revision::new(2), "for the reader").unwrap();
+    /// idle.skip_to(mark);
+    /// assert_eq!(history.next(&mut idle).unwrap().unwrap().change, "for the reader");
+    /// ```
+    pub fn mark(&self) -> Mark {
+        Mark(self.end)
     }
 
     /// The next change, or `None` if the reader has all of them.
