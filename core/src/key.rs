@@ -49,6 +49,12 @@ impl<'a> Key<'a> {
         Ok(Self(text))
     }
 
+    /// A text that was found to be a key before, and is kept as text. One that is no key makes
+    /// look-ups miss, no worse.
+    pub const fn checked_before(text: &'a str) -> Self {
+        Self(text)
+    }
+
     /// The whole text.
     pub const fn as_str(self) -> &'a str {
         self.0

@@ -30,13 +30,14 @@
 //! compact objects.
 
 mod digits;
+mod splice;
 mod spot;
 mod status;
 
 use core::error::Error;
 use core::fmt;
 
-use digits::Digits;
+pub use splice::Spliced;
 pub use spot::{RevisionSpot, SpotError};
 pub use status::{Bookmark, LineFull, Status};
 
@@ -47,10 +48,7 @@ use crate::transition::EventKind;
 #[derive(Debug, Clone, Copy)]
 pub struct EventLine<'a> {
     kind: EventKind,
-    /// The object before and behind the rewritten part; without a rewrite all is in front.
-    front: &'a [u8],
-    back: &'a [u8],
-    rewrite: Option<(RevisionSpot, Digits)>,
+    object: Spliced<'a>,
 }
 
 impl<'a> EventLine<'a> {
@@ -59,9 +57,7 @@ impl<'a> EventLine<'a> {
     pub fn new(kind: EventKind, object: &'a [u8]) -> Self {
         Self {
             kind,
-            front: object,
-            back: &[],
-            rewrite: None,
+            object: Spliced::unchanged(object),
         }
     }
 
@@ -75,25 +71,24 @@ impl<'a> EventLine<'a> {
         spot: RevisionSpot,
         revision: Revision,
     ) -> Self {
-        let (front, back) = spot.split(object);
         Self {
             kind,
-            front,
-            back,
-            rewrite: Some((spot, Digits::new(revision.get()))),
+            object: spot.splice(object, revision),
         }
     }
 
     /// The slices that make up the line, in order, for vectored writes.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts().into_iter().filter(|piece| !piece.is_empty())
+        let ends = [head(self.kind), TAIL];
+        let [head, tail] = ends.map(core::iter::once);
+        head.chain(self.object.pieces()).chain(tail)
     }
 
     /// How many bytes the line has, line break included.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a line is never empty")]
     pub fn len(&self) -> usize {
-        self.parts().iter().map(|piece| piece.len()).sum()
+        head(self.kind).len() + self.object.len() + TAIL.len()
     }
 
     /// Joins the line in the front of `buffer` and gives its length.
@@ -105,30 +100,17 @@ impl<'a> EventLine<'a> {
         let needed = self.len();
         let too_small = BufferTooSmall { needed };
         let mut rest = buffer.get_mut(..needed).ok_or(too_small)?;
-        for piece in self.parts() {
+        for piece in self.pieces() {
             let (place, tail) = rest.split_at_mut_checked(piece.len()).ok_or(too_small)?;
             place.copy_from_slice(piece);
             rest = tail;
         }
         Ok(needed)
     }
-
-    fn parts(&self) -> [&[u8]; 7] {
-        let (prefix, digits, suffix): (&[u8], &[u8], &[u8]) = match &self.rewrite {
-            Some((spot, digits)) => (spot.prefix(), digits.as_bytes(), spot.suffix()),
-            None => (&[], &[], &[]),
-        };
-        [
-            head(self.kind),
-            self.front,
-            prefix,
-            digits,
-            suffix,
-            self.back,
-            b"}\n",
-        ]
-    }
 }
+
+/// The line behind the object.
+const TAIL: &[u8] = b"}\n";
 
 /// The line up to the object.
 const fn head(kind: EventKind) -> &'static [u8] {

@@ -3,7 +3,9 @@
 use core::error::Error;
 use core::fmt;
 
+use super::splice::Spliced;
 use crate::json::{Kind, Limits, Path, ScanError, Value, scan};
+use crate::revision::Revision;
 
 /// The place of `metadata.resourceVersion` in one object, found once and kept beside it.
 ///
@@ -114,6 +116,12 @@ impl RevisionSpot {
         }
     }
 
+    /// The object under the resourceVersion `revision`. The spot must have been found in it.
+    #[must_use]
+    pub fn splice<'a>(self, object: &'a [u8], revision: Revision) -> Spliced<'a> {
+        Spliced::new(object, self, revision)
+    }
+
     /// What of the object stays, before and behind the new text.
     pub(super) fn split<'a>(&self, object: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         // A spot of another object may point past the end of this one: the clamps keep the result
@@ -193,7 +201,6 @@ const fn fixed(path: Result<Path<'static>, crate::json::PathError>) -> Path<'sta
 mod tests {
     use super::*;
     use crate::json::line::EventLine;
-    use crate::revision::Revision;
     use crate::transition::EventKind;
 
     #[test]
