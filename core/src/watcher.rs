@@ -133,7 +133,7 @@ pub enum Phase {
     Live,
 }
 
-/// One watch. `P` selects; `K` is the store's key, kept only while initial objects are shown.
+/// One watch. `P` selects; `K` is the state's key, kept only while initial objects are shown.
 #[derive(Debug, Clone)]
 pub struct Watcher<P, K> {
     predicate: P,
@@ -151,7 +151,7 @@ enum Progress<K> {
     Live,
 }
 
-impl<P, K: Ord + Clone> Watcher<P, K> {
+impl<P, K> Watcher<P, K> {
     /// Begins a watch. Fails if the start is no longer in the history.
     ///
     /// For [`Start::State`], `state` is either the live store that goes with `history` or a snapshot of
@@ -227,7 +227,6 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
         now: Instant,
     ) -> Step<'a, St::Object>
     where
-        K: 'a,
         St: State<Key = K>,
         P: Matches<St::Object>,
         S: Slots<Place<Entry<Change<St::Object>>>>,
@@ -256,7 +255,6 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
         history: &'a History<Change<St::Object>, S>,
     ) -> Result<Option<Step<'a, St::Object>>, Expired>
     where
-        K: 'a,
         St: State<Key = K>,
         P: Matches<St::Object>,
         S: Slots<Place<Entry<Change<St::Object>>>>,
@@ -280,7 +278,7 @@ impl<P, K: Ord + Clone> Watcher<P, K> {
             }
             match state.next_after(shown.as_ref()) {
                 Some((key, object)) => {
-                    *shown = Some(key.clone());
+                    *shown = Some(key);
                     if self.predicate.matches(object) {
                         return Ok(Some(Step::Event(Event {
                             kind: EventKind::Added,

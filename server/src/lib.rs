@@ -5,4 +5,6 @@
 //!   embedded ─┘
 //! ```
 
+pub mod backoff;
+pub mod cache;
 pub mod storage;

@@ -10,16 +10,16 @@ use crate::store::{Slot, Store};
 
 /// Objects in key order, up to some revision: a live [`Store`], or a snapshot of one.
 pub trait State {
-    /// What the objects are kept under. Cloned once for each initial object.
-    type Key: Ord + Clone;
+    /// A place between objects, for going on later.
+    type Key;
     /// The objects.
     type Object: Object;
 
     /// Up to which revision every change is contained. Constant in a snapshot.
     fn revision(&self) -> Revision;
 
-    /// The first object after `key`, or the first of all.
-    fn next_after(&self, key: Option<&Self::Key>) -> Option<(&Self::Key, &Self::Object)>;
+    /// The first object after `key`, or the first of all, and its own key.
+    fn next_after(&self, key: Option<&Self::Key>) -> Option<(Self::Key, &Self::Object)>;
 
     /// Whether an object with this key would have been shown by the time `shown` was.
     fn is_shown(&self, shown: &Self::Key, key: Key<'_>) -> bool;
@@ -38,9 +38,9 @@ where
         self.revision()
     }
 
-    fn next_after(&self, key: Option<&K>) -> Option<(&K, &O)> {
+    fn next_after(&self, key: Option<&K>) -> Option<(K, &O)> {
         let entry = self.after(key.map(K::borrow)).next()?;
-        Some((&entry.key, &entry.value))
+        Some((entry.key.clone(), &entry.value))
     }
 
     fn is_shown(&self, shown: &K, key: Key<'_>) -> bool {

@@ -1,0 +1,167 @@
+//! The watch cache: one resource in memory, in step with storage, for any number of readers.
+//!
+//! ```text
+//!   Storage ──► reflector ──► state: objects (snapshots) + ring (history) + index (who cares)
+//!                                │            │                │
+//!                        list, get        watches (cursors)    wakes only those who may care
+//! ```
+//!
+//! - Objects are kept as the bytes that are sent, with what filtering needs beside them. Nothing is
+//!   parsed on the way out.
+//! - A watch is a cursor into the shared ring. Writers never wait for it; if it falls off the ring it ends
+//!   with [`WatchEnd::Expired`].
+//! - A list is of one moment: it reads a snapshot that costs a few pointers. Lists of the past are
+//!   served by undoing what the ring remembers, and from storage beyond that.
+//! - When storage has to be listed again, watchers get the difference and stay.
+//! - A value that cannot be decoded is [quarantined](Cache::quarantined), and everything else is served.
+
+mod decode;
+mod error;
+mod index;
+mod list;
+mod map;
+mod object;
+mod reflector;
+mod request;
+mod shared;
+mod sizing;
+mod state;
+mod wake;
+mod watch;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringwatch_core::digest::Digest;
+use ringwatch_core::json::PathError;
+use ringwatch_core::revision::{Revision, StartFrom};
+use tokio::task::JoinHandle;
+
+pub use decode::{Decoder, Format, Undecodable, Why};
+pub use error::CacheError;
+pub use list::Listing;
+pub use map::ObjectMap;
+pub use object::Object;
+pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
+pub use sizing::{Capacity, FRESH};
+pub use watch::{Watch, WatchEnd, WatchEvent};
+
+use crate::storage::Storage;
+use shared::Shared;
+
+/// What to cache.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    /// What the keys begin with, `/` at the end included: `/pods/`.
+    pub prefix: String,
+    /// What the values are.
+    pub format: Format,
+    /// How many changes the ring holds.
+    pub capacity: Capacity,
+}
+
+/// How a cache behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How often a watch that wants bookmarks gets one (up to a quarter more).
+    pub bookmark_every: Duration,
+    /// How long a read waits for a revision.
+    pub freshness_wait: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bookmark_every: Duration::from_secs(60),
+            freshness_wait: Duration::from_secs(3),
+        }
+    }
+}
+
+/// A handle to the cache of one resource; cheap to clone. The cache lives as long as a handle does.
+#[derive(Clone)]
+pub struct Cache {
+    shared: Arc<Shared>,
+    _reflector: Arc<Reflector>,
+}
+
+/// Ends the reflector with the last handle.
+struct Reflector(JoinHandle<()>);
+
+impl Drop for Reflector {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Cache {
+    /// Begins to fill a cache. Must be called inside a tokio runtime.
+    pub fn start(
+        storage: Arc<dyn Storage>,
+        resource: &Resource,
+        options: Options,
+    ) -> Result<Self, PathError> {
+        let decoder = Decoder::new(resource.prefix.as_str(), &resource.format)?;
+        let shared = Arc::new(Shared::new(storage, resource, decoder, options));
+        let reflector = tokio::spawn(reflector::run(shared.clone()));
+        Ok(Self {
+            shared,
+            _reflector: Arc::new(Reflector(reflector)),
+        })
+    }
+
+    /// Waits until the first list is in.
+    pub async fn ready(&self) {
+        self.shared.ready().await;
+    }
+
+    /// The newest revision that the cache has.
+    pub fn revision(&self) -> Revision {
+        self.shared.read().revision()
+    }
+
+    /// One object. There is no exact read of one object; [`StartFrom::Exact`] reads the state at that revision.
+    pub async fn get(&self, key: &str, start: StartFrom) -> Result<Option<Object>, CacheError> {
+        let (objects, _) = list::state(&self.shared, start).await?;
+        Ok(objects.get(key).cloned())
+    }
+
+    /// A page of objects.
+    pub async fn list(&self, request: &ListRequest) -> Result<Listing, CacheError> {
+        list::list(&self.shared, request).await
+    }
+
+    /// Begins a watch.
+    pub async fn watch(&self, request: WatchRequest) -> Result<Watch, CacheError> {
+        Watch::start(self.shared.clone(), request).await
+    }
+
+    /// The stored values that are not served because they cannot be decoded.
+    pub fn quarantined(&self) -> Vec<Undecodable> {
+        self.shared.quarantine().values().cloned().collect()
+    }
+
+    /// What the cache holds at its newest revision: that revision and the digest of all keys and their
+    /// revisions, to be compared with storage at the same revision.
+    pub fn digest(&self) -> (Revision, Digest) {
+        let (objects, revision) = {
+            let state = self.shared.read();
+            (state.objects.clone(), state.revision())
+        };
+        let mut digest = Digest::EMPTY;
+        for object in objects.iter() {
+            digest.add(object.key(), object.revision());
+        }
+        (revision, digest)
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache")
+            .field("prefix", &self.shared.decoder.prefix())
+            .field("revision", &self.revision())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,214 @@
+//! From a stored value to a cached object.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use ringwatch_core::json::line::{RevisionSpot, Spliced, SpotError};
+use ringwatch_core::json::{Limits, Path, PathError, ScanError, Text, Value, scan};
+use ringwatch_core::key::{Key, KeyError};
+use ringwatch_core::revision::Revision;
+
+use super::object::{Object, Parts, Words};
+use crate::storage::{Condition, KeyValue};
+
+/// What a resource's values are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Format {
+    /// JSON objects with Kubernetes metadata. The resourceVersion is put in as they are read.
+    Json {
+        /// Paths of the fields that selectors may name, besides name and namespace.
+        fields: Vec<String>,
+    },
+    /// Anything: passed on as it is, without labels and fields.
+    Opaque,
+}
+
+/// Turns stored values of one resource into objects.
+#[derive(Debug, Clone)]
+pub struct Decoder {
+    /// What every key of the resource begins with, `/` at the end included.
+    prefix: Arc<str>,
+    json: bool,
+    fields: Arc<[Box<str>]>,
+}
+
+impl Decoder {
+    /// A decoder for the values under `prefix`.
+    pub fn new(prefix: impl Into<Arc<str>>, format: &Format) -> Result<Self, PathError> {
+        let (json, fields) = match format {
+            Format::Json { fields } => (true, fields.as_slice()),
+            Format::Opaque => (false, &[][..]),
+        };
+        for field in fields {
+            Path::parse(field)?;
+        }
+        Ok(Self {
+            prefix: prefix.into(),
+            json,
+            fields: fields.iter().map(|field| field.as_str().into()).collect(),
+        })
+    }
+
+    /// What every key begins with.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The names of the selectable fields.
+    pub fn fields(&self) -> &Arc<[Box<str>]> {
+        &self.fields
+    }
+
+    /// The object that a key and its value are.
+    pub fn decode(&self, stored: KeyValue) -> Result<Object, Undecodable> {
+        let KeyValue {
+            key,
+            value,
+            mod_revision,
+            create_revision,
+            condition,
+        } = stored;
+        let fail = |why| Undecodable {
+            key: key.clone(),
+            why,
+        };
+        if condition == Condition::Corrupt {
+            return Err(fail(Why::Corrupt));
+        }
+        let Some(name) = key.strip_prefix(&*self.prefix) else {
+            return Err(fail(Why::Foreign));
+        };
+        let key_at = key.len() - name.len();
+        let parts = if self.json {
+            Key::parse(name).map_err(|error| fail(Why::Key(error)))?;
+            self.read_json(&value, mod_revision).map_err(fail)?
+        } else {
+            Parts {
+                bytes: value,
+                labels: Box::default(),
+                fields: Box::default(),
+            }
+        };
+        let revisions = (create_revision, mod_revision);
+        let names = self.fields.clone();
+        Ok(Object::new(key, key_at, revisions, names, parts))
+    }
+
+    /// One scan finds everything; the bytes are then copied once, with the resourceVersion in its
+    /// place, and what was found is moved along.
+    fn read_json(&self, value: &[u8], revision: Revision) -> Result<Parts, Why> {
+        let mut paths = Vec::with_capacity(WELL_KNOWN.len() + self.fields.len());
+        paths.extend(WELL_KNOWN);
+        // Checked when the decoder was made.
+        paths.extend(self.fields.iter().flat_map(|field| Path::parse(field)));
+        let mut found = vec![None; paths.len()];
+        scan(value, &Limits::default(), &paths, &mut found).map_err(Why::Json)?;
+        let [metadata, version, labels, fields @ ..] = found.as_slice() else {
+            return Err(Why::Corrupt);
+        };
+        let spot = RevisionSpot::from_values(value, *metadata, *version).map_err(Why::Spot)?;
+        let spliced = spot.splice(value, revision);
+
+        let mut bytes = BytesMut::with_capacity(spliced.len());
+        spliced
+            .pieces()
+            .for_each(|piece| bytes.extend_from_slice(piece));
+        let words = Finder {
+            source: value,
+            spliced: &spliced,
+        };
+        let labels = labels.iter().flat_map(Value::entries);
+        Ok(Parts {
+            bytes: bytes.freeze(),
+            labels: labels
+                .filter_map(|(key, value)| Some((words.text(key), words.text(value.as_text()?))))
+                .collect(),
+            fields: fields.iter().map(|value| words.field(*value)).collect(),
+        })
+    }
+}
+
+const WELL_KNOWN: [Path<'static>; 3] = {
+    let [metadata, version] = RevisionSpot::PATHS;
+    match Path::parse("metadata.labels") {
+        Ok(labels) => [metadata, version, labels],
+        Err(_) => panic!("a good path"),
+    }
+};
+
+/// Says where texts of a scanned value are in the spliced one.
+struct Finder<'a> {
+    source: &'a [u8],
+    spliced: &'a Spliced<'a>,
+}
+
+impl Finder<'_> {
+    fn text(&self, text: Text<'_>) -> Words {
+        match text.plain() {
+            Some(plain) => self.there(plain),
+            None => Words::Here(text.to_string().into()),
+        }
+    }
+
+    /// A field as selectors compare it: texts decoded, the rest as it is written; nothing is the empty text.
+    fn field(&self, value: Option<Value<'_>>) -> Words {
+        match value.filter(|value| !value.is_null()) {
+            None => Words::Here("".into()),
+            Some(value) => match value.as_text() {
+                Some(text) => self.text(text),
+                None => self.there(value.raw()),
+            },
+        }
+    }
+
+    /// `part` is a slice of the source, so the difference of the addresses is where it begins.
+    fn there(&self, part: &str) -> Words {
+        let start = part
+            .as_ptr()
+            .addr()
+            .wrapping_sub(self.source.as_ptr().addr());
+        let start = self.spliced.moved(start) as u32;
+        Words::There(start..start + part.len() as u32)
+    }
+}
+
+/// A stored value that is no object. It is left out of what is served, and told about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undecodable {
+    /// Its key in storage.
+    pub key: Arc<str>,
+    /// What is wrong with it.
+    pub why: Why,
+}
+
+/// Why a stored value is no object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// The storage's transformer could not read it.
+    Corrupt,
+    /// The key does not belong to the resource.
+    Foreign,
+    /// The key cannot be one of an object.
+    Key(KeyError),
+    /// It is not a JSON object.
+    Json(ScanError),
+    /// Its metadata cannot be what it is.
+    Spot(SpotError),
+}
+
+impl fmt::Display for Undecodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.key)?;
+        match self.why {
+            Why::Corrupt => f.write_str("cannot be decrypted"),
+            Why::Foreign => f.write_str("does not belong to this resource"),
+            Why::Key(error) => error.fmt(f),
+            Why::Json(error) => error.fmt(f),
+            Why::Spot(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Undecodable {}

@@ -1,0 +1,134 @@
+//! Reading a state.
+
+use ringwatch_core::predicate::{Matches, Scope};
+use ringwatch_core::revision::{Revision, StartFrom};
+
+use super::error::CacheError;
+use super::map::ObjectMap;
+use super::object::Object;
+use super::request::ListRequest;
+use super::shared::Shared;
+use crate::storage::{List, StorageError};
+
+/// A page of a list.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// The objects that match, in key order.
+    pub items: Vec<Object>,
+    /// The revision of the state.
+    pub revision: Revision,
+    /// If keys are left in the scope: the last key that was looked at, to be passed as [`ListRequest::after`].
+    pub continue_after: Option<String>,
+    /// How many keys of the scope were not looked at.
+    pub remaining: usize,
+}
+
+pub(super) async fn list(shared: &Shared, request: &ListRequest) -> Result<Listing, CacheError> {
+    let (objects, revision) = state(shared, request.start).await?;
+    Ok(page(&objects, revision, request))
+}
+
+/// The state that a read asks for.
+pub(super) async fn state(
+    shared: &Shared,
+    start: StartFrom,
+) -> Result<(ObjectMap, Revision), CacheError> {
+    shared.check_ready()?;
+    match start {
+        StartFrom::Any => {}
+        StartFrom::Newest => shared.fresh(shared.storage.revision().await?).await?,
+        StartFrom::NotOlderThan(revision) => shared.fresh(revision).await?,
+        StartFrom::Exact(revision) => {
+            shared.fresh(revision).await?;
+            // The lock is not held across the await.
+            let held = shared.read().objects_at(revision);
+            return match held {
+                Ok(objects) => Ok((objects, revision)),
+                Err(_) => from_storage(shared, revision).await,
+            };
+        }
+    }
+    let state = shared.read();
+    Ok((state.objects.clone(), state.revision()))
+}
+
+/// A state that the ring no longer reaches, if storage does.
+async fn from_storage(
+    shared: &Shared,
+    revision: Revision,
+) -> Result<(ObjectMap, Revision), CacheError> {
+    let list = List {
+        prefix: shared.decoder.prefix().to_owned(),
+        at: Some(revision),
+        ..List::default()
+    };
+    let page = shared
+        .storage
+        .list(&list)
+        .await
+        .map_err(|error| match error {
+            StorageError::Compacted { floor } => CacheError::Expired {
+                requested: revision,
+                floor: floor.unwrap_or_default(),
+            },
+            error => CacheError::Storage(error),
+        })?;
+    let items = page.items.into_iter();
+    let objects = items.filter_map(|item| shared.decoder.decode(item).ok());
+    Ok((objects.collect(), revision))
+}
+
+fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> Listing {
+    let limit = match request.limit {
+        0 => usize::MAX,
+        limit => limit,
+    };
+    let mut scoped = scope(objects, request);
+    let mut items = Vec::new();
+    let mut last = None;
+    let more = loop {
+        let Some(object) = scoped.next() else {
+            break None;
+        };
+        if items.len() == limit {
+            break Some(object);
+        }
+        last = Some(object);
+        if request.predicate.matches(object) {
+            items.push(object.clone());
+        }
+    };
+    let last = last.filter(|_| more.is_some());
+    Listing {
+        items,
+        revision,
+        continue_after: last.map(|object| object.key().to_owned()),
+        remaining: more.map_or(0, |_| 1 + scoped.count()),
+    }
+}
+
+/// The objects that are in scope and after the position, before any selector.
+fn scope<'a>(
+    objects: &'a ObjectMap,
+    request: &'a ListRequest,
+) -> Box<dyn Iterator<Item = &'a Object> + 'a> {
+    let after = request.after.as_deref();
+    match &request.predicate.scope {
+        Scope::Object(key) => {
+            let wanted = after.is_none_or(|after| after < &**key);
+            Box::new(objects.get(key).filter(|_| wanted).into_iter())
+        }
+        Scope::Namespace(namespace) => {
+            let first = format!("{namespace}/");
+            let begin: Box<dyn Iterator<Item = &Object>> = match after {
+                Some(after) if after >= first.as_str() => Box::new(objects.from(after, false)),
+                _ => Box::new(objects.from(&first, true)),
+            };
+            Box::new(begin.take_while(move |object| object.key().starts_with(&first)))
+        }
+        Scope::Resource => match after {
+            Some(after) => Box::new(objects.from(after, false)),
+            None => Box::new(objects.iter()),
+        },
+    }
+}

@@ -1,0 +1,208 @@
+//! Keeps the cache in step with storage.
+//!
+//! ```text
+//!            ┌──────────── compacted, or out of step ───────────┐
+//!            ▼                                                  │
+//!   List ──────► Open ──────► Follow ─────────────────────────► ┤
+//!    ▲ │          ▲ │           │ storage is away               │
+//!    │ └─ Rest ───┘ └── Rest ◄──┴───────────────────────────────┘
+//! ```
+//!
+//! While it rests, or lists again, what the cache has is still served: it is only older. A list that replaces a
+//! state is entered as its difference, so that watches stay open.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringwatch_core::revision::Revision;
+
+use super::map::ObjectMap;
+use super::object::Object;
+use super::shared::{Readiness, Shared};
+use super::state::Update;
+use crate::backoff::Backoff;
+use crate::storage::{Changes, KeyChange, KeyValue, List, StorageError, WatchItem};
+
+/// Keys asked for at once when listing.
+const PAGE: usize = 10_000;
+
+/// What the reflector is about to do.
+enum Step {
+    /// Read everything.
+    List,
+    /// Watch from the newest revision known.
+    Open,
+    /// Apply what the watch yields.
+    Follow(Changes),
+    /// Wait, then go on with listing or watching.
+    Rest { then_list: bool },
+}
+
+/// Runs for ever; dropping the future ends it at any point without harm.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(10));
+    let mut step = Step::List;
+    loop {
+        step = match step {
+            Step::List => match list(&shared).await {
+                Ok(()) => {
+                    backoff.reset();
+                    Step::Open
+                }
+                Err(error) => {
+                    not_ready(&shared, &error);
+                    Step::Rest { then_list: true }
+                }
+            },
+            Step::Open => {
+                let newest = shared.read().revision();
+                match shared.storage.watch(shared.decoder.prefix(), newest).await {
+                    Ok(changes) => Step::Follow(changes),
+                    Err(error) => after(&error),
+                }
+            }
+            Step::Follow(changes) => match follow(&shared, changes, &mut backoff).await {
+                Ended::OutOfStep => Step::List,
+                Ended::Failed(error) => after(&error),
+            },
+            Step::Rest { then_list } => {
+                tokio::time::sleep(backoff.delay()).await;
+                if then_list { Step::List } else { Step::Open }
+            }
+        };
+    }
+}
+
+/// What helps after a watch has failed.
+fn after(error: &StorageError) -> Step {
+    match error {
+        StorageError::Compacted { .. } | StorageError::Future { .. } => Step::List,
+        _ => Step::Rest { then_list: false },
+    }
+}
+
+fn not_ready(shared: &Shared, error: &StorageError) {
+    if !shared.is_ready() {
+        let why = Some(error.to_string());
+        shared.set_readiness(Readiness::Pending { why });
+    }
+}
+
+/// Reads the whole resource at one revision and makes it the state.
+async fn list(shared: &Shared) -> Result<(), StorageError> {
+    let (revision, items) = match pages(shared, PAGE).await {
+        // The first page's revision was compacted before the last was read: all at once, then.
+        Err(StorageError::Compacted { .. }) => pages(shared, 0).await?,
+        listed => listed?,
+    };
+    let mut quarantined = Vec::new();
+    let decoded = items.into_iter().map(|item| shared.decoder.decode(item));
+    let sound = decoded.filter_map(|object| object.map_err(|bad| quarantined.push(bad)).ok());
+    let objects: ObjectMap = sound.collect();
+
+    let quarantined = quarantined.into_iter().map(|bad| (bad.key.clone(), bad));
+    *shared.quarantine() = quarantined.collect();
+    let mut state = shared.write();
+    let relisted = if shared.is_ready() {
+        state.relist(revision, objects.clone(), shared.now())
+    } else {
+        state.begin(revision, objects.clone());
+        Ok(())
+    };
+    if relisted.is_err() {
+        // Storage went back in time: it was restored from a backup, or is another one.
+        state.begin(revision, objects);
+    }
+    drop(state);
+    shared.set_readiness(Readiness::Ready);
+    shared.reached(revision);
+    Ok(())
+}
+
+async fn pages(shared: &Shared, limit: usize) -> Result<(Revision, Vec<KeyValue>), StorageError> {
+    let mut list = List {
+        prefix: shared.decoder.prefix().to_owned(),
+        limit,
+        ..List::default()
+    };
+    let mut items = Vec::new();
+    loop {
+        let page = shared.storage.list(&list).await?;
+        items.extend(page.items);
+        if page.remaining == 0 {
+            return Ok((page.revision, items));
+        }
+        list.at = Some(page.revision);
+        list.after = items.last().map(|item| item.key.to_string());
+    }
+}
+
+/// Why a watch on storage was left.
+enum Ended {
+    Failed(StorageError),
+    /// It yielded something that does not follow on what is known.
+    OutOfStep,
+}
+
+async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) -> Ended {
+    loop {
+        let item = tokio::select! {
+            item = changes.next() => item,
+            () = shared.progress_wanted() => {
+                changes.request_progress();
+                continue;
+            }
+        };
+        match item {
+            Some(Ok(WatchItem::Changes { revision, changes })) => {
+                backoff.reset();
+                let updates = changes.into_iter().map(|change| update(shared, change));
+                let updates: Vec<_> = updates.collect();
+                if shared
+                    .write()
+                    .apply(revision, updates, shared.now())
+                    .is_err()
+                {
+                    return Ended::OutOfStep;
+                }
+                shared.reached(revision);
+            }
+            Some(Ok(WatchItem::Progress(revision))) => {
+                shared.write().progress(revision);
+                shared.reached(revision);
+            }
+            Some(Err(error)) => return Ended::Failed(error),
+            None => return Ended::Failed(StorageError::Unavailable("watch ended".to_owned())),
+        }
+    }
+}
+
+/// A value that cannot be decoded is not served: to readers it is as if the key were gone.
+fn update(shared: &Shared, change: KeyChange) -> Update {
+    let gone = |key: &str| {
+        let name = key.strip_prefix(shared.decoder.prefix()).unwrap_or(key);
+        Update::Delete(name.into())
+    };
+    let Some(stored) = change.current else {
+        shared.quarantine().remove(&change.key);
+        return gone(&change.key);
+    };
+    match shared.decoder.decode(stored) {
+        Ok(object) => {
+            release(shared, &object);
+            Update::Put(object)
+        }
+        Err(bad) => {
+            shared.quarantine().insert(change.key.clone(), bad);
+            gone(&change.key)
+        }
+    }
+}
+
+/// An object that can be read again leaves the quarantine.
+fn release(shared: &Shared, object: &Object) {
+    let mut quarantine = shared.quarantine();
+    if !quarantine.is_empty() {
+        quarantine.remove(object.storage_key());
+    }
+}

@@ -1,0 +1,81 @@
+//! What a reader wants from the cache.
+
+use std::time::Duration;
+
+use ringwatch_core::predicate::{self, Scope};
+use ringwatch_core::revision::{Revision, StartFrom};
+use ringwatch_core::selector::{FieldSelector, LabelSelector, Requirement};
+
+use super::decode::Decoder;
+use super::index::Term;
+
+/// Which objects: a scope and selectors, parsed, and kept without room to spare.
+pub type Predicate = predicate::Predicate<Box<str>, Box<[Requirement]>>;
+
+/// A list.
+#[derive(Debug, Clone)]
+pub struct ListRequest {
+    /// Which objects.
+    pub predicate: Predicate,
+    /// From which state.
+    pub start: StartFrom,
+    /// At most so many objects; 0 for all.
+    pub limit: usize,
+    /// Only objects whose key comes after this one.
+    pub after: Option<String>,
+}
+
+/// A watch.
+#[derive(Debug, Clone)]
+pub struct WatchRequest {
+    /// Which objects.
+    pub predicate: Predicate,
+    /// Where to begin.
+    pub start: WatchStart,
+    /// Whether bookmarks are wanted.
+    pub bookmarks: bool,
+    /// How long it may last; `None` for as long as the reader likes.
+    pub timeout: Option<Duration>,
+}
+
+/// Where a watch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchStart {
+    /// With the objects of a state, which is this or a later one. [`StartFrom::Exact`] counts as
+    /// [`StartFrom::NotOlderThan`].
+    State(StartFrom),
+    /// With the first change after this revision.
+    After(Revision),
+    /// With the first change after everything that was written before the request.
+    Newest,
+    /// With the first change that the cache has not seen yet.
+    Now,
+}
+
+/// Wants everything.
+pub fn everything() -> Predicate {
+    Predicate {
+        scope: Scope::Resource,
+        labels: LabelSelector::default(),
+        fields: FieldSelector::default(),
+    }
+}
+
+/// The most telling demand of a predicate.
+pub(super) fn term_of(predicate: &Predicate, decoder: &Decoder) -> Term {
+    if let Scope::Object(key) = &predicate.scope {
+        return Term::Key(key.clone());
+    }
+    let place = |name: &str| decoder.fields().iter().position(|field| **field == *name);
+    let mut fields = predicate.fields.terms();
+    if let Some((place, value)) = fields.find_map(|(name, value)| Some((place(name)?, value))) {
+        return Term::Field(place, value.to_string().into());
+    }
+    if let Some((label, value)) = predicate.labels.terms().next() {
+        return Term::Label(label.into(), value.into());
+    }
+    match &predicate.scope {
+        Scope::Namespace(namespace) => Term::Namespace(namespace.clone()),
+        _ => Term::Anything,
+    }
+}

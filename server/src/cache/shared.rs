@@ -1,0 +1,144 @@
+//! What the cache's handles and its reflector share.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant as Clock};
+
+use ringwatch_core::revision::Revision;
+use ringwatch_core::time::Instant;
+use tokio::sync::{Notify, watch};
+
+use super::decode::{Decoder, Undecodable};
+use super::error::CacheError;
+use super::state::State;
+use super::{Options, Resource};
+use crate::storage::Storage;
+
+/// How often a waiting reader asks storage again how far it is.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+pub(super) struct Shared {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) decoder: Decoder,
+    pub(super) options: Options,
+    /// One lock for everything that must agree. The reflector holds it for one change at a time, a reader
+    /// while it takes a snapshot (pointers to chunks) or a batch of events (pointers to objects); nobody across an await.
+    state: RwLock<State>,
+    /// The newest revision, told after the state has it.
+    revision: watch::Sender<Revision>,
+    readiness: watch::Sender<Readiness>,
+    /// Rung by readers that wait for a revision.
+    progress_wanted: Notify,
+    quarantine: Mutex<BTreeMap<Arc<str>, Undecodable>>,
+    began: Clock,
+}
+
+/// Whether there is a state to read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Readiness {
+    Pending { why: Option<String> },
+    Ready,
+}
+
+impl Shared {
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        resource: &Resource,
+        decoder: Decoder,
+        options: Options,
+    ) -> Self {
+        Self {
+            storage,
+            decoder,
+            options,
+            state: RwLock::new(State::new(resource.capacity)),
+            revision: watch::Sender::new(Revision::ZERO),
+            readiness: watch::Sender::new(Readiness::Pending { why: None }),
+            progress_wanted: Notify::new(),
+            quarantine: Mutex::default(),
+            began: Clock::now(),
+        }
+    }
+
+    /// Time as the core counts it.
+    pub(super) fn now(&self) -> Instant {
+        Instant::from_millis(self.began.elapsed().as_millis() as u64)
+    }
+
+    /// The moment on tokio's clock.
+    pub(super) fn at(&self, instant: Instant) -> tokio::time::Instant {
+        tokio::time::Instant::from_std(self.began + Duration::from_millis(instant.as_millis()))
+    }
+
+    // A panic while the lock was held for writing is a bug; the state is made of whole steps, so it
+    // is still better to go on with it than to end every watch.
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn quarantine(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Undecodable>> {
+        self.quarantine
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait that the state is at `revision`.
+    pub(super) fn reached(&self, revision: Revision) {
+        self.revision.send_if_modified(|newest| {
+            let newer = revision > *newest;
+            *newest = revision.max(*newest);
+            newer
+        });
+    }
+
+    pub(super) fn set_readiness(&self, readiness: Readiness) {
+        self.readiness.send_replace(readiness);
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        *self.readiness.borrow() == Readiness::Ready
+    }
+
+    pub(super) fn check_ready(&self) -> Result<(), CacheError> {
+        match &*self.readiness.borrow() {
+            Readiness::Ready => Ok(()),
+            Readiness::Pending { why } => Err(CacheError::NotReady { why: why.clone() }),
+        }
+    }
+
+    /// Waits until there is a state.
+    pub(super) async fn ready(&self) {
+        let mut readiness = self.readiness.subscribe();
+        // The sender is in `self`, so it cannot be gone.
+        let _ = readiness
+            .wait_for(|readiness| *readiness == Readiness::Ready)
+            .await;
+    }
+
+    /// Waits until someone waits for a revision.
+    pub(super) async fn progress_wanted(&self) {
+        self.progress_wanted.notified().await;
+    }
+
+    /// Waits until the state is at `revision` or later, but not for ever. Ends with the caller.
+    pub(super) async fn fresh(&self, revision: Revision) -> Result<(), CacheError> {
+        let mut newest = self.revision.subscribe();
+        let wait = async {
+            while *newest.borrow_and_update() < revision {
+                self.progress_wanted.notify_one();
+                // Whether it changed or the time is up, look again.
+                let _ = tokio::time::timeout(ASK_AGAIN, newest.changed()).await;
+            }
+        };
+        tokio::time::timeout(self.options.freshness_wait, wait)
+            .await
+            .map_err(|_| CacheError::TooLarge {
+                requested: revision,
+                newest: *self.revision.borrow(),
+            })
+    }
+}

@@ -1,0 +1,189 @@
+//! What the cache of one resource knows, and how it changes.
+//!
+//! Objects, ring and index change together, under one lock, so that whoever reads sees them agree.
+
+use ringwatch_core::history::{Entry as RingEntry, Expired, History, NotNewer};
+use ringwatch_core::object::Change;
+use ringwatch_core::revision::Revision;
+use ringwatch_core::slots::Place;
+use ringwatch_core::time::Instant;
+
+use super::index::WatcherIndex;
+use super::map::ObjectMap;
+use super::object::Object;
+use super::sizing::{Capacity, Sizing};
+
+pub(super) type Ring = History<Change<Object>, Box<[Place<RingEntry<Change<Object>>>]>>;
+
+/// A change to one key, as it comes from storage; the cache knows itself what was there before.
+#[derive(Debug, Clone)]
+pub(super) enum Update {
+    Put(Object),
+    /// The key in the resource.
+    Delete(Box<str>),
+}
+
+/// Everything about one resource.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) objects: ObjectMap,
+    pub(super) ring: Ring,
+    pub(super) index: WatcherIndex,
+    sizing: Sizing,
+}
+
+impl State {
+    pub(super) fn new(capacity: Capacity) -> Self {
+        Self {
+            objects: ObjectMap::default(),
+            ring: Ring::new(places(capacity.lower)),
+            index: WatcherIndex::default(),
+            sizing: Sizing::new(capacity),
+        }
+    }
+
+    /// The newest revision known.
+    pub(super) fn revision(&self) -> Revision {
+        self.ring.newest()
+    }
+
+    /// Begins with a list, whatever was there before. Who watched is told.
+    pub(super) fn begin(&mut self, revision: Revision, objects: ObjectMap) {
+        self.objects = objects;
+        self.ring.reset(revision);
+        self.index.announce_all(self.ring.mark());
+    }
+
+    /// Applies the updates of one revision.
+    pub(super) fn apply(
+        &mut self,
+        revision: Revision,
+        updates: Vec<Update>,
+        now: Instant,
+    ) -> Result<(), NotNewer> {
+        let newest = self.ring.newest();
+        if revision <= newest {
+            return Err(NotNewer { newest });
+        }
+        self.fit(now);
+        let mark = self.ring.mark();
+        let changes: Vec<_> = updates
+            .into_iter()
+            .filter_map(|update| self.update(update))
+            .collect();
+        for change in &changes {
+            self.index.announce(change, mark);
+        }
+        self.ring.push_all(revision, changes)
+    }
+
+    /// Notes that nothing else happened up to `revision`.
+    pub(super) fn progress(&mut self, revision: Revision) {
+        self.ring.advance(revision);
+    }
+
+    /// Replaces everything by a list and enters the difference, so that watchers stay.
+    pub(super) fn relist(
+        &mut self,
+        revision: Revision,
+        objects: ObjectMap,
+        now: Instant,
+    ) -> Result<(), NotNewer> {
+        let newest = self.ring.newest();
+        if revision < newest {
+            return Err(NotNewer { newest });
+        }
+        let changes = difference(&self.objects, &objects);
+        self.objects = objects;
+        if revision == newest {
+            if changes.is_empty() {
+                return Ok(());
+            }
+            // The same revision with another content: what was known was wrong, and nobody can be told
+            // how. Who watches has to begin again.
+            self.ring.reset(revision);
+            self.index.announce_all(self.ring.mark());
+            return Ok(());
+        }
+        self.fit(now);
+        let mark = self.ring.mark();
+        for change in &changes {
+            self.index.announce(change, mark);
+        }
+        self.ring.bridge(revision, changes)
+    }
+
+    /// The objects as they were at `revision`, if the ring reaches back so far.
+    pub(super) fn objects_at(&self, revision: Revision) -> Result<ObjectMap, Expired> {
+        let mut objects = self.objects.clone();
+        let mut cursor = self.ring.since(revision)?;
+        // The first change of a key after the revision knows what the key was at it. Undoing from the newest back would
+        // do as well, but then every change would touch the map.
+        let mut seen = std::collections::HashSet::new();
+        while let Some(entry) = self.ring.next(&mut cursor)? {
+            let key = entry.change.subject().key();
+            if seen.insert(key) {
+                match entry.change.previous() {
+                    Some(previous) => drop(objects.insert(previous.clone())),
+                    None => drop(objects.remove(key)),
+                }
+            }
+        }
+        Ok(objects)
+    }
+
+    fn update(&mut self, update: Update) -> Option<Change<Object>> {
+        match update {
+            Update::Put(current) => {
+                let previous = self.objects.insert(current.clone());
+                Some(Change::Put { previous, current })
+            }
+            Update::Delete(key) => {
+                let previous = self.objects.remove(&key)?;
+                Some(Change::Delete { previous })
+            }
+        }
+    }
+
+    /// Gives the ring another size if its last minutes ask for it.
+    fn fit(&mut self, now: Instant) {
+        let (held, capacity) = (self.ring.len(), self.ring.capacity());
+        if let Some(capacity) = self.sizing.advise(self.ring.mark(), now, held, capacity) {
+            self.ring.resize(places(capacity));
+        }
+    }
+}
+
+fn places(capacity: usize) -> Box<[Place<RingEntry<Change<Object>>>]> {
+    (0..capacity).map(|_| Place::Free).collect()
+}
+
+/// What changed from one state to another, in key order.
+fn difference(before: &ObjectMap, after: &ObjectMap) -> Vec<Change<Object>> {
+    let mut changes = Vec::new();
+    let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return changes,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(old), Some(new)) => old.key().cmp(new.key()),
+        };
+        let previous = if order.is_le() {
+            old.next().cloned()
+        } else {
+            None
+        };
+        let current = if order.is_ge() {
+            new.next().cloned()
+        } else {
+            None
+        };
+        match (previous, current) {
+            (Some(previous), Some(current)) if previous.revision() == current.revision() => {}
+            (previous, Some(current)) => changes.push(Change::Put { previous, current }),
+            (Some(previous), None) => changes.push(Change::Delete { previous }),
+            (None, None) => return changes,
+        }
+    }
+}
