@@ -9,6 +9,7 @@ pub mod field_selector;
 pub mod input;
 pub mod json_scan;
 pub mod label_selector;
+pub mod operations;
 pub mod projection;
 
 /// A harness and its name in `tests/fuzz`.
@@ -41,6 +42,10 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "label_selector",
         run: label_selector::run,
+    },
+    Target {
+        name: "operations",
+        run: operations::run,
     },
     Target {
         name: "projection",
