@@ -164,7 +164,7 @@ where
             Some(id) => self.change(id, revision, value, handler)?,
             None => self.insert(key, revision, value, handler)?,
         }
-        self.note_revision(revision);
+        self.note_event(revision);
         Ok(())
     }
 
@@ -183,7 +183,7 @@ where
         if let Some(id) = self.store.find(key) {
             self.withdraw(id, handler);
         }
-        self.note_revision(revision);
+        self.note_event(revision);
         Ok(())
     }
 
@@ -232,6 +232,9 @@ where
     }
 
     /// Where to resume after a lost connection; `None` if a snapshot is needed.
+    ///
+    /// After an event this is the revision before it, since others of the same transaction may be to come; what a
+    /// resumed watch repeats for that reason is recognised and not told again. A bookmark ends the doubt.
     pub fn revision(&self) -> Option<Revision> {
         (self.synced && !self.in_snapshot && !self.differs).then_some(self.revision)
     }
@@ -331,6 +334,12 @@ where
         !self.in_snapshot && revision < self.revision
     }
 
+    /// Everything before this revision has come; of this one there may be more.
+    fn note_event(&mut self, revision: Revision) {
+        self.note_revision(revision.previous());
+    }
+
+    /// Everything up to this revision has come.
     fn note_revision(&mut self, revision: Revision) {
         if !self.in_snapshot {
             self.revision = self.revision.max(revision);

@@ -231,3 +231,34 @@ proptest! {
         }
     }
 }
+
+/// An event does not say whether it is the last of its transaction.
+#[test]
+fn a_resumed_watch_repeats_the_transaction_that_was_cut_off() {
+    let mut informer = Informer::<Key, u16, [_; 3]>::array();
+    let mut listener = Listener {
+        ready: usize::MAX,
+        ..Listener::default()
+    };
+    let [begin, cut] = [4, 7].map(Revision::new);
+    let now = Instant::from_millis(0);
+    informer.begin_snapshot();
+    informer.put("gone", begin, 1, &mut listener).unwrap();
+    informer.end_snapshot(begin, None, Duration::ZERO, now, &mut listener);
+
+    informer.put("a", cut, 1, &mut listener).unwrap();
+    informer.delete("gone", cut, &mut listener).unwrap();
+    assert_eq!(informer.revision(), Some(Revision::new(6)));
+    // The listener objects if it is told twice.
+    informer.put("a", cut, 1, &mut listener).unwrap();
+    informer.delete("gone", cut, &mut listener).unwrap();
+    informer.put("b", cut, 2, &mut listener).unwrap();
+    informer.bookmark(cut, None, Duration::ZERO, now);
+    assert_eq!(informer.revision(), Some(cut));
+    assert!(
+        listener
+            .view
+            .into_iter()
+            .eq([("a".into(), 1), ("b".into(), 2)])
+    );
+}

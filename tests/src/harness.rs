@@ -4,9 +4,13 @@
 //! with a plain model. [`TARGETS`] lists them all. To add one: a file here, a line in the list, a
 //! program of the same name in `tests/fuzz`, and a seed in `tests/fuzz/corpus`; a test compares the four.
 
+pub mod compact_event;
 pub mod field_selector;
 pub mod input;
+pub mod json_scan;
 pub mod label_selector;
+pub mod operations;
+pub mod projection;
 
 /// A harness and its name in `tests/fuzz`.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +24,10 @@ pub struct Target {
 /// Every harness.
 pub const TARGETS: &[Target] = &[
     Target {
+        name: "compact_event",
+        run: compact_event::run,
+    },
+    Target {
         name: "field_selector",
         run: field_selector::run,
     },
@@ -28,7 +36,19 @@ pub const TARGETS: &[Target] = &[
         run: input::run,
     },
     Target {
+        name: "json_scan",
+        run: json_scan::run,
+    },
+    Target {
         name: "label_selector",
         run: label_selector::run,
+    },
+    Target {
+        name: "operations",
+        run: operations::run,
+    },
+    Target {
+        name: "projection",
+        run: projection::run,
     },
 ];

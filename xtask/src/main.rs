@@ -49,9 +49,9 @@ enum Task {
     /// Run every check; what CI does
     ///
     /// In order: fmt, clippy (also for the firmware), docs, tests (unit and integration), doctests,
-    /// properties (10 000 cases each, optimised), fuzz (a short coverage-guided run where there is a
-    /// nightly toolchain), firmware (the self-check in QEMU), size (flash and RAM within budget and as the
-    /// README says). Stops at the first step that fails and names it.
+    /// properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
+    /// where there is a nightly toolchain), firmware (the self-check in QEMU), size (flash and RAM within
+    /// budget and as the README says). Stops at the first step that fails and names it.
     Test {
         /// Only fmt, clippy, docs, tests and doctests: a subset for while you work
         #[arg(long)]

@@ -70,7 +70,7 @@ fn docs() -> Result<()> {
 
 fn tests() -> Result<()> {
     // `--tests`: also of libraries and programs; documentation examples are a step of their own.
-    run(runner().args(["--workspace", "--tests"]))
+    run(runner(None).args(["--workspace", "--tests"]))
 }
 
 fn doctests() -> Result<()> {
@@ -89,8 +89,9 @@ fn properties() -> Result<()> {
             continue;
         }
         found = true;
-        let mut command = runner();
-        command.args(["--release", "--package", package]);
+        // Optimised, with overflow checks; the profile is in the root's Cargo.toml.
+        let mut command = runner(Some("proof"));
+        command.args(["--package", package]);
         for file in &files {
             command.args(["--test", file]);
         }
@@ -105,13 +106,20 @@ fn properties() -> Result<()> {
     }
 }
 
-/// Runs tests: nextest if it is there, else what cargo has.
-fn runner() -> Command {
+/// Runs tests, built in a profile of Cargo's other than the usual one if given: by nextest if it is
+/// there, else by what cargo has.
+fn runner(profile: Option<&str>) -> Command {
     let mut command = cargo_in("");
-    if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
+    // nextest has profiles of its own, so that Cargo's go by a longer name there.
+    let option = if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
         command.args(["nextest", "run"]);
+        "--cargo-profile"
     } else {
         command.arg("test");
+        "--profile"
+    };
+    if let Some(profile) = profile {
+        command.args([option, profile]);
     }
     command
 }
