@@ -145,9 +145,11 @@ where
         Self::with(Store::new(slots), index)
     }
 
-    /// Takes in an object, from a snapshot or from an event. The caller need not know whether it is new.
+    /// Takes in an object, from a snapshot or from an event. The caller need not know whether it is
+    /// new. One that is older than what is held is a repetition and is ignored.
     ///
-    /// On refusal nothing has changed and the value comes back.
+    /// This does not move the [revision](Informer::revision) to resume from: an event does not say
+    /// whether it is the last of its transaction. [`Informer::advance`] and bookmarks do.
     pub fn put(
         &mut self,
         key: &str,
@@ -156,35 +158,28 @@ where
         handler: &mut impl Handler<T>,
     ) -> Result<(), Refused<T>> {
         self.flush(handler);
-        if self.is_out_of_order(revision) {
-            let newest = self.revision;
-            return Err(Reason::OutOfOrder { newest }.of(value));
-        }
         match self.store.find(key) {
-            Some(id) => self.change(id, revision, value, handler)?,
-            None => self.insert(key, revision, value, handler)?,
+            Some(id) => self.change(id, revision, value, handler),
+            None => self.insert(key, revision, value, handler),
         }
-        self.note_event(revision);
-        Ok(())
     }
 
-    /// Takes out an object. One that is not held is ignored: the sender may not know what we have.
-    pub fn delete(
-        &mut self,
-        key: &str,
-        revision: Revision,
-        handler: &mut impl Handler<T>,
-    ) -> Result<(), Refused<()>> {
+    /// Takes out an object. One that is not held is ignored: the sender may not know what we have. So is a
+    /// deletion that is older than what is held: a repetition, after which the object was made anew.
+    pub fn delete(&mut self, key: &str, revision: Revision, handler: &mut impl Handler<T>) {
         self.flush(handler);
-        if self.is_out_of_order(revision) {
-            let newest = self.revision;
-            return Err(Reason::OutOfOrder { newest }.of(()));
-        }
-        if let Some(id) = self.store.find(key) {
+        if let Some(id) = self.store.find(key)
+            && !self.is_repetition(id, revision)
+        {
             self.withdraw(id, handler);
         }
-        self.note_event(revision);
-        Ok(())
+    }
+
+    /// The sender has told everything up to `revision`: from there to resume.
+    pub fn advance(&mut self, revision: Revision) {
+        if !self.in_snapshot {
+            self.revision = self.revision.max(revision);
+        }
     }
 
     /// Takes in a bookmark: nothing else happened up to `revision`, and the sender's view has this digest.
@@ -196,7 +191,7 @@ where
         age: Duration,
         now: Instant,
     ) -> Check {
-        self.note_revision(revision);
+        self.advance(revision);
         self.contact = Place::Taken(Contact { at: now, age });
         self.compare(digest)
     }
@@ -272,8 +267,7 @@ where
         };
         let before = entry.value.is_present().then_some(&entry.value.value);
         let known_before = before.is_some().then_some(entry.revision);
-        if known_before == Some(revision) {
-            // A snapshot repeats what is known.
+        if known_before == Some(revision) || self.is_repetition(id, revision) {
             if let Some(held) = self.store.value_mut(id) {
                 held.listed = true;
             }
@@ -329,21 +323,14 @@ where
         Ok(())
     }
 
-    /// Revisions never fall, except in a snapshot, whose objects come in key order.
-    fn is_out_of_order(&self, revision: Revision) -> bool {
-        !self.in_snapshot && revision < self.revision
-    }
-
-    /// Everything before this revision has come; of this one there may be more.
-    fn note_event(&mut self, revision: Revision) {
-        self.note_revision(revision.previous());
-    }
-
-    /// Everything up to this revision has come.
-    fn note_revision(&mut self, revision: Revision) {
-        if !self.in_snapshot {
-            self.revision = self.revision.max(revision);
-        }
+    /// Whether something later is held in this place. A snapshot is never a repetition: it may come from
+    /// an origin that counts anew.
+    fn is_repetition(&self, id: SlotId, revision: Revision) -> bool {
+        let held = self
+            .store
+            .entry(id)
+            .filter(|entry| entry.value.is_present());
+        !self.in_snapshot && held.is_some_and(|held| revision < held.revision)
     }
 
     fn compare(&mut self, digest: Option<Digest>) -> Check {

@@ -59,6 +59,10 @@ fn clippy() -> Result<()> {
     run(cargo_in("")
         .args(["clippy", "--workspace", "--all-targets"])
         .args(["--", "-D", "warnings"]))?;
+    // Alone, since in a workspace its features are those that others ask for.
+    run(cargo_in("")
+        .args(["clippy", "--package", "ringwatch-core", "--all-features"])
+        .args(["--", "-D", "warnings"]))?;
     firmware::lint()
 }
 

@@ -3,9 +3,8 @@
 use core::error::Error;
 use core::fmt;
 
-use crate::revision::Revision;
-
-/// Something was not taken in; the value comes back and the view is as it was.
+/// An object was not taken in; the value comes back. (To make room for it, a snapshot may have put out an object
+/// that it had not named.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused<T> {
     /// What was refused.
@@ -25,11 +24,6 @@ pub enum Reason {
     IndexFull,
     /// The key does not fit the key type.
     KeyTooLong,
-    /// The revision is older than what is known: the sender went back in time. Ask for a snapshot.
-    OutOfOrder {
-        /// The newest revision known.
-        newest: Revision,
-    },
 }
 
 impl Reason {
@@ -43,12 +37,11 @@ impl Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full => f.write_str("informer is full"),
-            Self::IndexFull => f.write_str("index of the informer is full"),
-            Self::KeyTooLong => f.write_str("key is too long for the informer"),
-            Self::OutOfOrder { newest } => write!(f, "event is older than revision {newest}"),
-        }
+        f.write_str(match self {
+            Self::Full => "informer is full",
+            Self::IndexFull => "index of the informer is full",
+            Self::KeyTooLong => "key is too long for the informer",
+        })
     }
 }
 

@@ -59,7 +59,7 @@ where
             self.differs = false;
             self.synced = true;
         }
-        self.note_revision(revision);
+        self.advance(revision);
         self.contact = Place::Taken(Contact { at: now, age });
         let check = self.compare(digest);
         self.synced &= check != Check::Differs;

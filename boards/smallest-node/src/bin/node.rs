@@ -51,7 +51,10 @@ fn take(devices: &mut Devices, frame: &[u8]) -> Option<()> {
         body,
     } = event;
     match kind {
-        EventKind::Deleted => devices.delete(key, revision, &mut Act).ok(),
+        EventKind::Deleted => {
+            devices.delete(key, revision, &mut Act);
+            Some(())
+        }
         EventKind::Added | EventKind::Modified => {
             let (device, issues) = projection::read::<Device>(body).ok()?;
             black_box(issues);

@@ -77,7 +77,6 @@ pub(super) struct Link {
     loses_next: bool,
     /// Whether an event was lost since the view was last known to be right.
     has_lost: bool,
-    needs_snapshot: bool,
 }
 
 impl Link {
@@ -93,7 +92,6 @@ impl Link {
             listener: Listener::default(),
             loses_next: false,
             has_lost: false,
-            needs_snapshot: false,
         }
     }
 
@@ -104,7 +102,7 @@ impl Link {
     /// Connects anew and goes on where the informer was, if it can and `how` does not say otherwise.
     pub(super) fn connect(&mut self, world: &World, now: Instant, how: u8) {
         let known = self.informer.revision();
-        let known = known.filter(|_| how < 6 && !self.needs_snapshot);
+        let known = known.filter(|_| how < 6);
         self.snapshot = None;
         self.watcher = known.and_then(|known| {
             let watcher = self.start(Start::After(known), world, now);
@@ -116,7 +114,6 @@ impl Link {
             self.informer.begin_snapshot();
             self.watcher = self.start(Start::State, world, now);
             assert!(self.watcher.is_some(), "the present is always there");
-            self.needs_snapshot = false;
             self.has_lost = false;
         }
     }
@@ -142,7 +139,6 @@ impl Link {
             .end_snapshot(then, Some(digest), Duration::ZERO, now, listener);
         assert_eq!(check, Check::Agrees);
         self.has_lost = false;
-        self.needs_snapshot = false;
         self.connect(world, now, 0);
     }
 
@@ -190,7 +186,7 @@ impl Link {
                 if core::mem::take(&mut self.loses_next) {
                     self.has_lost = true;
                 } else {
-                    self.receive(&pack(event), world);
+                    self.receive(&pack(event));
                 }
                 true
             }
@@ -267,7 +263,7 @@ impl Link {
         }
     }
 
-    fn receive(&mut self, bytes: &[u8], world: &World) {
+    fn receive(&mut self, bytes: &[u8]) {
         let Err(reason) = self.take(bytes) else {
             return;
         };
@@ -282,12 +278,6 @@ impl Link {
                     self.listener.room = usize::MAX;
                 }
             }
-            Reason::OutOfOrder { .. } => {
-                // The difference that a relist found comes in key order.
-                assert!(world.was_relisted);
-                self.watcher = None;
-                self.needs_snapshot = true;
-            }
             Reason::IndexFull | Reason::KeyTooLong => panic!("{reason}"),
         }
     }
@@ -297,8 +287,8 @@ impl Link {
         assert!(rest.is_empty());
         let (key, listener) = (event.key, &mut self.listener);
         if event.kind == EventKind::Deleted {
-            let deleted = self.informer.delete(key, event.revision, listener);
-            return deleted.map_err(|refused| refused.reason);
+            self.informer.delete(key, event.revision, listener);
+            return Ok(());
         }
         let ((level,), issues) =
             projection::read::<(Option<u32>,)>(event.body).expect("what was projected");

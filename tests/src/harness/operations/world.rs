@@ -58,7 +58,6 @@ pub(super) struct World {
     states: Vec<State>,
     pub(super) store: Things,
     pub(super) ring: History<Change<Thing>, Slots>,
-    pub(super) was_relisted: bool,
 }
 
 impl World {
@@ -67,7 +66,6 @@ impl World {
             states: vec![State::new()],
             store: empty_store(),
             ring: History::new(slots(places)),
-            was_relisted: false,
         }
     }
 
@@ -121,7 +119,6 @@ impl World {
         } else {
             self.ring.reset(revision);
         }
-        self.was_relisted = true;
     }
 
     pub(super) fn resize(&mut self, places: u8) {
