@@ -1,9 +1,18 @@
 //! What Ringwatch's larger tests share.
 //!
+//! - `cached`: the watch cache as a storage, for the conformance suite (feature `storage`)
+//! - `conformance`: what every storage must do (feature `storage`)
 //! - [`harness`]: one function per fuzz target, run by cargo-fuzz and by `tests/fuzz_corpus.rs`
 //! - [`input`]: reads operations out of fuzz bytes
 //! - [`random`]: reproducible random bytes
+//! - `reference`: a storage that is simple enough to be right (feature `storage`)
 
+#[cfg(feature = "storage")]
+pub mod cached;
+#[cfg(feature = "storage")]
+pub mod conformance;
 pub mod harness;
 pub mod input;
 pub mod random;
+#[cfg(feature = "storage")]
+pub mod reference;

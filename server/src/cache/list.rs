@@ -40,6 +40,13 @@ pub(super) async fn state(
         StartFrom::NotOlderThan(revision) => shared.fresh(revision).await?,
         StartFrom::Exact(revision) => {
             shared.fresh(revision).await?;
+            let floor = shared.compacted();
+            if revision < floor {
+                return Err(CacheError::Expired {
+                    requested: revision,
+                    floor,
+                });
+            }
             // The lock is not held across the await.
             let held = shared.read().objects_at(revision);
             return match held {

@@ -88,6 +88,12 @@ impl ChangeSender {
         }
     }
 
+    /// Waits until the reader asks for progress (`true`) or is gone (`false`): both in one, since a task
+    /// that waits for one of them only would miss the other.
+    pub async fn asked(&mut self) -> bool {
+        self.asked.recv().await.is_some()
+    }
+
     /// Waits until the reader is gone.
     pub async fn closed(&self) {
         self.sender.closed().await;

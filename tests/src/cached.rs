@@ -1,0 +1,278 @@
+//! The watch cache as a storage: writes go to the storage behind it, every read to the cache.
+//!
+//! The cache is right when the conformance suite cannot tell it from the storage itself.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use ringwatch_core::{
+    revision::{Revision, StartFrom},
+    transition::EventKind,
+};
+use ringwatch_server::{
+    cache::{
+        Cache, CacheError, Capacity, Format, ListRequest, Object, Options, Resource, Watch,
+        WatchEvent, WatchRequest, WatchStart, everything,
+    },
+    storage::{
+        ChangeSender, Changes, Condition, Got, KeyChange, KeyValue, List, Outcome, Page, Storage,
+        StorageError, WatchItem, Write,
+    },
+};
+
+/// A cache of everything, and the storage behind it.
+pub struct Cached {
+    cache: Cache,
+    compacted: AtomicU64,
+    storage: Arc<dyn Storage>,
+}
+
+impl Cached {
+    /// Puts a cache on a storage and waits until it is filled.
+    pub async fn new(storage: Arc<dyn Storage>) -> Self {
+        let resource = Resource {
+            prefix: "/".to_owned(),
+            format: Format::Opaque,
+            capacity: Capacity::fixed(10_000),
+        };
+        let cache = Cache::start(storage.clone(), &resource, Options::default());
+        let cache = cache.expect("there are no paths");
+        cache.ready().await;
+        Self {
+            cache,
+            compacted: AtomicU64::new(0),
+            storage,
+        }
+    }
+
+    async fn objects(&self, start: StartFrom) -> Result<(Vec<Object>, Revision), StorageError> {
+        let request = ListRequest {
+            predicate: everything(),
+            start,
+            limit: 0,
+            after: None,
+        };
+        let listing = self.cache.list(&request).await.map_err(storage_error)?;
+        Ok((listing.items, listing.revision))
+    }
+}
+
+#[async_trait]
+impl Storage for Cached {
+    async fn get(&self, key: &str) -> Result<Got, StorageError> {
+        let (objects, revision) = self.objects(StartFrom::Newest).await?;
+        let found = objects.iter().find(|object| &**object.storage_key() == key);
+        Ok(Got {
+            found: found.map(key_value),
+            revision,
+        })
+    }
+
+    async fn list(&self, list: &List) -> Result<Page, StorageError> {
+        let start = list.at.map_or(StartFrom::Newest, StartFrom::Exact);
+        let (objects, revision) = self.objects(start).await?;
+        let wanted = |object: &&Object| {
+            let key = &**object.storage_key();
+            key.starts_with(&list.prefix) && list.after.as_deref().is_none_or(|after| key > after)
+        };
+        let mut items: Vec<_> = objects.iter().filter(wanted).map(key_value).collect();
+        let all = items.len();
+        if list.limit > 0 {
+            items.truncate(list.limit);
+        }
+        Ok(Page {
+            remaining: (all - items.len()) as u64,
+            items,
+            revision,
+        })
+    }
+
+    async fn commit(&self, writes: Vec<Write>) -> Result<Outcome, StorageError> {
+        self.storage.commit(writes).await
+    }
+
+    async fn watch(&self, prefix: &str, after: Revision) -> Result<Changes, StorageError> {
+        let floor = Revision::new(self.compacted.load(Ordering::Relaxed));
+        if after < floor {
+            return Err(StorageError::Compacted { floor: Some(floor) });
+        }
+        let request = WatchRequest {
+            predicate: everything(),
+            start: WatchStart::After(after),
+            bookmarks: false,
+            timeout: None,
+        };
+        let watch = self.cache.watch(request).await.map_err(storage_error)?;
+        // What was there before the first change, to tell previous values from. A watch in the future
+        // begins with what is there when its time comes.
+        let known = after.min(self.cache.revision());
+        let (objects, _) = self.objects(StartFrom::Exact(known)).await?;
+        let (sender, changes) = Changes::channel();
+        let follower = Follower {
+            watch,
+            prefix: prefix.to_owned(),
+            before: objects
+                .iter()
+                .map(|o| (o.storage_key().clone(), key_value(o)))
+                .collect(),
+            cache: self.cache.clone(),
+            sender,
+        };
+        tokio::spawn(follower.run());
+        Ok(changes)
+    }
+
+    async fn revision(&self) -> Result<Revision, StorageError> {
+        self.storage.revision().await
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), StorageError> {
+        self.storage.compact(revision).await?;
+        self.cache.compacted(revision);
+        self.compacted.fetch_max(revision.get(), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Turns a watch of the cache into one of storage.
+struct Follower {
+    watch: Watch,
+    prefix: String,
+    before: BTreeMap<Arc<str>, KeyValue>,
+    cache: Cache,
+    sender: ChangeSender,
+}
+
+impl Follower {
+    async fn run(mut self) {
+        loop {
+            tokio::select! {
+                event = self.watch.next() => {
+                    let Ok(event) = event else {
+                        let lost = StorageError::Compacted { floor: None };
+                        self.sender.send(Err(lost)).await;
+                        return;
+                    };
+                    if !self.pass_on(event).await {
+                        return;
+                    }
+                }
+                asked = self.sender.asked() => {
+                    if !asked || !self.progress().await {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends an event and all others that are there, those of one revision together: the cache has
+    /// all of a transaction or nothing.
+    async fn pass_on(&mut self, first: WatchEvent) -> bool {
+        let (mut revision, change) = self.change(first);
+        let mut changes = vec![change];
+        while let Some(Ok(event)) = self.watch.try_next() {
+            let (another, change) = self.change(event);
+            if another != revision && !self.send(revision, std::mem::take(&mut changes)).await {
+                return false;
+            }
+            revision = another;
+            changes.push(change);
+        }
+        self.send(revision, changes).await
+    }
+
+    async fn send(&self, revision: Revision, changes: Vec<KeyChange>) -> bool {
+        let watched = changes
+            .into_iter()
+            .filter(|change| change.key.starts_with(&self.prefix));
+        let changes: Vec<_> = watched.collect();
+        changes.is_empty()
+            || self
+                .sender
+                .send(Ok(WatchItem::Changes { revision, changes }))
+                .await
+    }
+
+    fn change(&mut self, event: WatchEvent) -> (Revision, KeyChange) {
+        let WatchEvent::Object {
+            kind,
+            object,
+            revision,
+        } = event
+        else {
+            panic!("a bookmark that was not asked for");
+        };
+        let key = object.storage_key().clone();
+        let (current, previous) = if kind == EventKind::Deleted {
+            (None, self.before.remove(&key))
+        } else {
+            let current = key_value(&object);
+            let previous = self.before.insert(key.clone(), current.clone());
+            (Some(current), previous)
+        };
+        // The events say whether there was one before; the suite compares what.
+        assert_eq!(
+            previous.is_none(),
+            kind == EventKind::Added,
+            "{kind:?} of {key}"
+        );
+        (
+            revision,
+            KeyChange {
+                key,
+                current,
+                previous,
+            },
+        )
+    }
+
+    /// Progress is what a reader has everything up to.
+    async fn progress(&mut self) -> bool {
+        let request = ListRequest {
+            predicate: everything(),
+            start: StartFrom::Newest,
+            limit: 1,
+            after: None,
+        };
+        if self.cache.list(&request).await.is_err() {
+            return true;
+        }
+        while let Some(Ok(event)) = self.watch.try_next() {
+            if !self.pass_on(event).await {
+                return false;
+            }
+        }
+        match self.watch.resume_from() {
+            Some(revision) => self.sender.send(Ok(WatchItem::Progress(revision))).await,
+            None => true,
+        }
+    }
+}
+
+fn key_value(object: &Object) -> KeyValue {
+    KeyValue {
+        key: object.storage_key().clone(),
+        value: object.bytes().clone(),
+        mod_revision: object.revision(),
+        create_revision: object.create_revision(),
+        condition: Condition::Sound,
+    }
+}
+
+fn storage_error(error: CacheError) -> StorageError {
+    match error {
+        CacheError::Expired { floor, .. } => StorageError::Compacted { floor: Some(floor) },
+        CacheError::TooLarge { newest, .. } => StorageError::Future {
+            newest: Some(newest),
+        },
+        CacheError::Storage(error) => error,
+        other => StorageError::Unavailable(other.to_string()),
+    }
+}
