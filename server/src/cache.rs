@@ -38,7 +38,7 @@ use ringwatch_core::json::PathError;
 use ringwatch_core::revision::{Revision, StartFrom};
 use tokio::task::JoinHandle;
 
-pub use decode::{Decoder, Format, Undecodable, Why};
+pub use decode::{Decoder, Format, Session, Undecodable, Why};
 pub use error::CacheError;
 pub use list::Listing;
 pub use map::ObjectMap;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use ringwatch_core::json::line::{RevisionSpot, Spliced, SpotError};
-use ringwatch_core::json::{Limits, Path, PathError, ScanError, Text, Value, scan};
+use ringwatch_core::json::{Limits, MAX_PATHS, Path, PathError, ScanError, Text, Value, scan};
 use ringwatch_core::key::{Key, KeyError};
 use ringwatch_core::revision::Revision;
 
@@ -60,8 +60,30 @@ impl Decoder {
         &self.fields
     }
 
+    /// Begins to decode. What can be prepared for many values is prepared once.
+    pub fn session(&self) -> Session<'_> {
+        let mut paths = Vec::with_capacity(WELL_KNOWN.len() + self.fields.len());
+        paths.extend(WELL_KNOWN);
+        // Checked when the decoder was made.
+        paths.extend(self.fields.iter().flat_map(|field| Path::parse(field)));
+        Session {
+            decoder: self,
+            paths,
+        }
+    }
+}
+
+/// A run of values being decoded.
+#[derive(Debug)]
+pub struct Session<'a> {
+    decoder: &'a Decoder,
+    paths: Vec<Path<'a>>,
+}
+
+impl Session<'_> {
     /// The object that a key and its value are.
     pub fn decode(&self, stored: KeyValue) -> Result<Object, Undecodable> {
+        let decoder = self.decoder;
         let KeyValue {
             key,
             value,
@@ -76,11 +98,11 @@ impl Decoder {
         if condition == Condition::Corrupt {
             return Err(fail(Why::Corrupt));
         }
-        let Some(name) = key.strip_prefix(&*self.prefix) else {
+        let Some(name) = key.strip_prefix(&*decoder.prefix) else {
             return Err(fail(Why::Foreign));
         };
         let key_at = key.len() - name.len();
-        let parts = if self.json {
+        let parts = if decoder.json {
             Key::parse(name).map_err(|error| fail(Why::Key(error)))?;
             self.read_json(&value, mod_revision).map_err(fail)?
         } else {
@@ -91,20 +113,17 @@ impl Decoder {
             }
         };
         let revisions = (create_revision, mod_revision);
-        let names = self.fields.clone();
+        let names = decoder.fields.clone();
         Ok(Object::new(key, key_at, revisions, names, parts))
     }
 
     /// One scan finds everything; the bytes are then copied once, with the resourceVersion in its
     /// place, and what was found is moved along.
     fn read_json(&self, value: &[u8], revision: Revision) -> Result<Parts, Why> {
-        let mut paths = Vec::with_capacity(WELL_KNOWN.len() + self.fields.len());
-        paths.extend(WELL_KNOWN);
-        // Checked when the decoder was made.
-        paths.extend(self.fields.iter().flat_map(|field| Path::parse(field)));
-        let mut found = vec![None; paths.len()];
-        scan(value, &Limits::default(), &paths, &mut found).map_err(Why::Json)?;
-        let [metadata, version, labels, fields @ ..] = found.as_slice() else {
+        let mut places = [None; MAX_PATHS];
+        let found = places.get_mut(..self.paths.len()).ok_or(Why::Corrupt)?;
+        scan(value, &Limits::default(), &self.paths, found).map_err(Why::Json)?;
+        let [metadata, version, labels, fields @ ..] = &*found else {
             return Err(Why::Corrupt);
         };
         let spot = RevisionSpot::from_values(value, *metadata, *version).map_err(Why::Spot)?;

@@ -81,7 +81,8 @@ async fn from_storage(
             error => CacheError::Storage(error),
         })?;
     let items = page.items.into_iter();
-    let objects = items.filter_map(|item| shared.decoder.decode(item).ok());
+    let session = shared.decoder.session();
+    let objects = items.filter_map(|item| session.decode(item).ok());
     Ok((objects.collect(), revision))
 }
 

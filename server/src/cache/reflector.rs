@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
 
+use super::decode::Session;
 use super::map::ObjectMap;
 use super::object::Object;
 use super::shared::{Readiness, Shared};
@@ -96,7 +97,8 @@ async fn list(shared: &Shared) -> Result<(), StorageError> {
         listed => listed?,
     };
     let mut quarantined = Vec::new();
-    let decoded = items.into_iter().map(|item| shared.decoder.decode(item));
+    let session = shared.decoder.session();
+    let decoded = items.into_iter().map(|item| session.decode(item));
     let sound = decoded.filter_map(|object| object.map_err(|bad| quarantined.push(bad)).ok());
     let objects: ObjectMap = sound.collect();
 
@@ -144,41 +146,78 @@ enum Ended {
     OutOfStep,
 }
 
+/// How many items are taken and applied at once: enough to share the cost of waking and locking, few enough
+/// that readers do not wait long.
+const BATCH: usize = 64;
+
 async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) -> Ended {
+    let mut items = Vec::with_capacity(BATCH);
     loop {
-        let item = tokio::select! {
-            item = changes.next() => item,
+        let taken = tokio::select! {
+            taken = changes.next_many(&mut items, BATCH) => taken,
             () = shared.progress_wanted() => {
                 changes.request_progress();
                 continue;
             }
         };
-        match item {
-            Some(Ok(WatchItem::Changes { revision, changes })) => {
-                backoff.reset();
-                let updates = changes.into_iter().map(|change| update(shared, change));
-                let updates: Vec<_> = updates.collect();
-                if shared
-                    .write()
-                    .apply(revision, updates, shared.now())
-                    .is_err()
-                {
-                    return Ended::OutOfStep;
-                }
-                shared.reached(revision);
-            }
-            Some(Ok(WatchItem::Progress(revision))) => {
-                shared.write().progress(revision);
-                shared.reached(revision);
-            }
-            Some(Err(error)) => return Ended::Failed(error),
-            None => return Ended::Failed(StorageError::Unavailable("watch ended".to_owned())),
+        if taken == 0 {
+            return Ended::Failed(StorageError::Unavailable("watch ended".to_owned()));
+        }
+        backoff.reset();
+        if let Err(ended) = apply(shared, items.drain(..)) {
+            return ended;
         }
     }
 }
 
+/// What an item means for the state.
+enum Applied {
+    Updates(Revision, Vec<Update>),
+    Progress(Revision),
+}
+
+/// Decodes items, then applies all of them under one lock.
+fn apply(
+    shared: &Shared,
+    items: impl Iterator<Item = Result<WatchItem, StorageError>>,
+) -> Result<(), Ended> {
+    let session = shared.decoder.session();
+    let mut failed = None;
+    let mut decoded = Vec::with_capacity(BATCH);
+    for item in items {
+        match item {
+            Ok(WatchItem::Changes { revision, changes }) => {
+                let updates = changes
+                    .into_iter()
+                    .map(|change| update(shared, &session, change));
+                decoded.push(Applied::Updates(revision, updates.collect()));
+            }
+            Ok(WatchItem::Progress(revision)) => decoded.push(Applied::Progress(revision)),
+            // The last item, if there is an error.
+            Err(error) => failed = Some(Ended::Failed(error)),
+        }
+    }
+    let now = shared.now();
+    let mut state = shared.write();
+    let mut applied = Ok(());
+    for item in decoded {
+        match item {
+            Applied::Updates(revision, updates) => applied = state.apply(revision, updates, now),
+            Applied::Progress(revision) => state.progress(revision),
+        }
+        if applied.is_err() {
+            break;
+        }
+    }
+    let newest = state.revision();
+    drop(state);
+    shared.reached(newest);
+    applied.map_err(|_| Ended::OutOfStep)?;
+    failed.map_or(Ok(()), Err)
+}
+
 /// A value that cannot be decoded is not served: to readers it is as if the key were gone.
-fn update(shared: &Shared, change: KeyChange) -> Update {
+fn update(shared: &Shared, session: &Session<'_>, change: KeyChange) -> Update {
     let gone = |key: &str| {
         let name = key.strip_prefix(shared.decoder.prefix()).unwrap_or(key);
         Update::Delete(name.into())
@@ -187,7 +226,7 @@ fn update(shared: &Shared, change: KeyChange) -> Update {
         shared.quarantine().remove(&change.key);
         return gone(&change.key);
     };
-    match shared.decoder.decode(stored) {
+    match session.decode(stored) {
         Ok(object) => {
             release(shared, &object);
             Update::Put(object)

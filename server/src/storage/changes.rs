@@ -59,6 +59,17 @@ impl Changes {
         self.items.recv().await
     }
 
+    /// Waits for an item and adds all that are there, up to `limit`, to `items`. Gives how many; 0 after the end.
+    ///
+    /// A reader that cannot keep up pays for waking once in a while and not for every item.
+    pub async fn next_many(
+        &mut self,
+        items: &mut Vec<Result<WatchItem, StorageError>>,
+        limit: usize,
+    ) -> usize {
+        self.items.recv_many(items, limit).await
+    }
+
     /// Asks for a [`WatchItem::Progress`] soon, although nothing may have happened. Asking again before
     /// it came changes nothing.
     pub fn request_progress(&self) {
