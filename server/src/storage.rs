@@ -8,6 +8,7 @@
 
 mod changes;
 mod error;
+pub mod transform;
 mod update;
 
 use std::sync::Arc;
@@ -69,7 +70,7 @@ pub struct KeyValue {
     pub condition: Condition,
 }
 
-/// What a [transformer](crate::storage) said about a stored value.
+/// What a [transformer](transform) said about a stored value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Condition {
     /// All is well.

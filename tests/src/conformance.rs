@@ -15,6 +15,7 @@
 //!     Arc::new(Reference::new())
 //! }
 //! conformance_tests!(reference, reference());
+//! # fn main() {}
 //! ```
 //!
 //! or, where a store is too dear to be made seventy times, as one test with [`run_all`].

@@ -4,6 +4,7 @@
 //! - `conformance`: what every storage must do (feature `storage`)
 //! - [`harness`]: one function per fuzz target, run by cargo-fuzz and by `tests/fuzz_corpus.rs`
 //! - [`input`]: reads operations out of fuzz bytes
+//! - `mutant`: storages with one fault each (feature `storage`)
 //! - [`random`]: reproducible random bytes
 //! - `reference`: a storage that is simple enough to be right (feature `storage`)
 
@@ -13,6 +14,8 @@ pub mod cached;
 pub mod conformance;
 pub mod harness;
 pub mod input;
+#[cfg(feature = "storage")]
+pub mod mutant;
 pub mod random;
 #[cfg(feature = "storage")]
 pub mod reference;

@@ -83,7 +83,7 @@ impl Storage for Reference {
         let mut items: Vec<_> = history
             .at(revision)?
             .range::<str, _>((start, Bound::Unbounded))
-            .filter(|(key, _)| key.starts_with(&list.prefix))
+            .take_while(|(key, _)| key.starts_with(&list.prefix))
             .map(|(_, found)| found.clone())
             .collect();
         let limit = if list.limit == 0 {
@@ -214,10 +214,9 @@ impl History {
     fn changes(&self, prefix: &str, revision: Revision) -> Result<Vec<KeyChange>, StorageError> {
         let before = self.at(revision.previous())?;
         let after = self.at(revision)?;
-        let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+        let keys: BTreeSet<_> = below(before, prefix).chain(below(after, prefix)).collect();
         Ok(keys
             .into_iter()
-            .filter(|key| key.starts_with(prefix))
             .map(|key| KeyChange {
                 key: key.clone(),
                 current: after.get(key).cloned(),
@@ -226,6 +225,14 @@ impl History {
             .filter(|change| change.current != change.previous)
             .collect())
     }
+}
+
+/// The keys that begin with `prefix`.
+fn below<'a>(state: &'a State, prefix: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+    state
+        .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
+        .map(|(key, _)| key)
+        .take_while(move |key| key.starts_with(prefix))
 }
 
 /// Yields the changes one revision at a time, for as long as someone watches.

@@ -1,11 +1,17 @@
 //! The conformance suite against every storage there is.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use ringwatch_server::storage::Storage;
-use ringwatch_tests::{cached::Cached, conformance_tests, reference::Reference};
+use ringwatch_server::storage::{
+    Storage,
+    transform::{Transformed, Transformer},
+};
+use ringwatch_tests::{
+    cached::Cached, conformance::run_all, conformance_tests, reference::Reference,
+};
 
 conformance_tests!(reference, reference());
+conformance_tests!(encrypted, encrypted());
 conformance_tests!(cache_on_reference, cached(reference()));
 
 async fn reference() -> Arc<dyn Storage> {
@@ -15,4 +21,18 @@ async fn reference() -> Arc<dyn Storage> {
 /// The cache on top of a storage.
 async fn cached(storage: impl Future<Output = Arc<dyn Storage>>) -> Arc<dyn Storage> {
     Arc::new(Cached::new(storage.await).await)
+}
+
+async fn encrypted() -> Arc<dyn Storage> {
+    let keys = b"a AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let keys = Transformer::parse(Path::new("keys"), keys).expect("a sound key file");
+    Arc::new(Transformed::new(Reference::new(), keys))
+}
+
+/// As a backend is tested whose store is too dear to be made for each case: all cases share one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_cases_on_one_store() {
+    let store: Arc<dyn Storage> =
+        Arc::new(Transformed::new(Reference::new(), Transformer::plain()));
+    run_all("one plain store", async || store.clone()).await;
 }
