@@ -8,6 +8,7 @@
 
 mod changes;
 mod error;
+pub mod etcd;
 mod update;
 
 use std::sync::Arc;

@@ -88,6 +88,12 @@ impl ChangeSender {
         }
     }
 
+    /// Waits until the reader asks for progress (`true`) or is gone (`false`): both at once, for those who
+    /// wait for other things besides.
+    pub async fn asked(&mut self) -> bool {
+        self.asked.recv().await.is_some()
+    }
+
     /// Waits until the reader is gone.
     pub async fn closed(&self) {
         self.sender.closed().await;
