@@ -99,15 +99,14 @@ impl Etcd {
         any
     }
 
-    /// The lease for `keys` keys that are to live for `ttl`.
-    async fn lease(&self, ttl: Duration, keys: usize) -> Result<i64, Failure> {
+    /// The lease for a key that is to live for `ttl` from `now`.
+    async fn lease(&self, now: Instant, ttl: Duration) -> Result<i64, Failure> {
         let ttl = ttl.min(LONGEST_LIFE);
-        let now = Instant::now();
-        if let Some(id) = self.leases().reuse(now, ttl, keys) {
+        if let Some(id) = self.leases().reuse(now, ttl, 1) {
             return Ok(id);
         }
         let id = self.client.grant(lease::seconds_to_ask(ttl)).await?;
-        self.leases().granted(id, now, ttl, keys);
+        self.leases().granted(id, now, ttl, 1);
         Ok(id)
     }
 
@@ -115,16 +114,19 @@ impl Etcd {
         self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The transaction for `writes`. The leases in it are new to nobody but the first that asks.
+    /// The transaction for `writes`, with a lease for each that asks for one.
     async fn operations(&self, writes: &[Write]) -> Result<Vec<Operation>, Failure> {
+        // One moment for all, so that keys of one transaction share a lease however long it takes to get.
+        let now = Instant::now();
         let mut operations = Vec::with_capacity(writes.len());
         for write in writes {
+            let key = self.keys.stored(&write.key)?;
             let lease = match (write.ttl, &write.value) {
-                (Some(ttl), Some(_)) => self.lease(ttl, 1).await?,
+                (Some(ttl), Some(_)) => self.lease(now, ttl).await?,
                 _ => 0,
             };
             operations.push(Operation {
-                key: self.keys.stored(&write.key)?,
+                key,
                 // No key has a revision that etcd cannot express.
                 expected: Expected::ModRevision(number(write.expected).unwrap_or(i64::MAX)),
                 value: write.value.clone(),
@@ -188,15 +190,7 @@ impl Etcd {
 #[async_trait]
 impl Storage for Etcd {
     async fn get(&self, key: &str) -> Result<Got, StorageError> {
-        let start = self.keys.stored(key)?;
-        let read = Read {
-            range: Range {
-                end: successor(&start),
-                start,
-            },
-            limit: 1,
-            at: 0,
-        };
+        let read = Read::key(self.keys.stored(key)?);
         let Answer {
             found, revision, ..
         } = self.client.read(&read).await?;
@@ -259,12 +253,7 @@ impl Storage for Etcd {
     }
 
     async fn revision(&self) -> Result<Revision, StorageError> {
-        let read = Read {
-            range: self.keys.beginning_with("")?,
-            limit: 1,
-            at: 0,
-        };
-        Ok(self.client.read(&read).await?.revision)
+        Ok(self.client.revision(&self.keys.beginning_with("")?).await?)
     }
 
     /// Succeeds if they are forgotten already.

@@ -133,4 +133,10 @@ async fn both_sides_show_certificates(version: Version) {
             "{refused:?}"
         );
     }
+    let nonsense = trusting().with_identity("no certificate", "no key");
+    let refused = Etcd::connect(&with(nonsense)).await;
+    assert!(
+        matches!(refused, Err(StorageError::Refused(_))),
+        "{refused:?}"
+    );
 }

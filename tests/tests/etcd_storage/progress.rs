@@ -10,6 +10,7 @@ use crate::{committed, connect, next, next_changes, on_each_version};
 
 on_each_version!(
     progress_never_runs_ahead_of_changes,
+    progress_waits_for_history,
     a_watch_that_is_up_to_date_says_so,
 );
 
@@ -60,6 +61,31 @@ async fn progress_never_runs_ahead_of_changes(version: Version) {
         }
     }
     writer.await.unwrap();
+}
+
+/// etcd 3.4.23 itself answers a request at once, while all of the history is yet to come.
+async fn progress_waits_for_history(version: Version) {
+    const WRITES: u64 = 200;
+    let server = Server::start(version);
+    let etcd = connect(&server).await;
+    let start = etcd.revision().await.unwrap();
+    for n in 0..WRITES {
+        committed(&etcd, vec![Write::create(format!("/pods/a/{n}"), "x")]).await;
+    }
+    let mut changes = etcd.watch("/pods/", start).await.unwrap();
+    changes.request_progress();
+    for n in 1..=WRITES {
+        match next(&mut changes).await {
+            Some(Ok(WatchItem::Changes { revision, .. })) => {
+                assert_eq!(revision.get(), start.get() + n);
+            }
+            other => panic!("{other:?} before revision {}", start.get() + n),
+        }
+    }
+    assert_eq!(
+        next_progress(&mut changes).await.get(),
+        start.get() + WRITES
+    );
 }
 
 #[tokio::test]

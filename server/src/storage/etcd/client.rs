@@ -22,7 +22,7 @@ use super::Options;
 use super::assemble::{Batch, Event, Stored};
 use super::backoff::Backoff;
 use super::failure::Failure;
-use super::keys::Range;
+use super::keys::{Range, successor};
 use super::version::Version;
 
 /// etcd limits what it sends by its own settings; a second limit here could only stop a watch for good.
@@ -55,6 +55,20 @@ pub(super) struct Read {
     pub(super) limit: i64,
     /// 0 for now.
     pub(super) at: i64,
+}
+
+impl Read {
+    /// One key, now.
+    pub(super) fn key(key: Vec<u8>) -> Self {
+        Self {
+            range: Range {
+                end: successor(&key),
+                start: key,
+            },
+            limit: 1,
+            at: 0,
+        }
+    }
 }
 
 /// Keys that were read.
@@ -153,6 +167,13 @@ impl Client {
             count: u64::try_from(answer.count).unwrap_or_default(),
             found: answer.kvs.into_iter().map(stored).collect(),
         })
+    }
+
+    /// The newest revision. Nothing outside `range` is read, and hardly anything in it: a key that is nothing but the beginning
+    /// of others rarely exists.
+    pub(super) async fn revision(&self, range: &Range) -> Result<Revision, Failure> {
+        let read = Read::key(range.start.clone());
+        Ok(self.read(&read).await?.revision)
     }
 
     pub(super) async fn commit(&self, operations: &[Operation]) -> Result<Committed, Failure> {
@@ -408,12 +429,13 @@ fn failure(error: &etcd_client::Error) -> Failure {
             status.message(),
             connection_refused(status),
         ),
-        E::InvalidArgs(_) | E::InvalidUri(_) | E::InvalidMetadataValue(_) | E::Utf8Error(_) => {
-            Failure::Refused(error.to_string())
-        }
-        E::TransportError(transport) if connection_refused(transport) => {
-            Failure::NotSent(error.to_string())
-        }
+        // What is wrong with a request or with the options. A failure of the transport while it is in use is a
+        // status, so that this one comes from setting it up: a certificate that cannot be read.
+        E::InvalidArgs(_)
+        | E::InvalidUri(_)
+        | E::InvalidMetadataValue(_)
+        | E::Utf8Error(_)
+        | E::TransportError(_) => Failure::Refused(error.to_string()),
         _ => Failure::Unknown(error.to_string()),
     }
 }

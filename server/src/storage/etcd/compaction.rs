@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::Etcd;
 use super::client::{Committed, Expected, Operation};
-use crate::storage::StorageError;
+use crate::storage::{Storage, StorageError};
 
 const KEY: &[u8] = b"compact_rev_key";
 
@@ -38,7 +38,7 @@ impl Compactor {
     }
 
     /// The revision that was last compacted to, here or by a peer, as far as it is known. States
-    /// before it are gone.
+    /// before it are gone, or about to go.
     pub fn compacted(&self) -> watch::Receiver<Revision> {
         self.compacted.subscribe()
     }
@@ -82,17 +82,15 @@ impl Compactor {
                 }
             }
         };
-        let done = match self.turns.seen(attempt, seen) {
-            Todo::Compact(revision) => {
-                crate::storage::Storage::compact(&self.etcd, revision).await?;
-                Some(revision)
-            }
-            Todo::Nothing => None,
-        };
+        let todo = self.turns.seen(attempt, seen);
         let known = self.turns.compacted;
         self.compacted
             .send_if_modified(|last| std::mem::replace(last, known) != known);
-        Ok(done)
+        let Todo::Compact(revision) = todo else {
+            return Ok(None);
+        };
+        self.etcd.compact(revision).await?;
+        Ok(Some(revision))
     }
 }
 
@@ -103,7 +101,7 @@ struct Turns {
     version: i64,
     /// The newest revision at the turn before.
     noted: Revision,
-    /// What was compacted to, as far as we know.
+    /// What was, or is being, compacted to, as far as we know.
     compacted: Revision,
 }
 

@@ -23,7 +23,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::assemble::{Assembler, Unusable};
 use super::backoff::Backoff;
-use super::client::{Client, Message, Read, Stream};
+use super::client::{Client, Message, Stream};
 use super::failure::Failure;
 use super::keys::Range;
 use crate::storage::{ChangeSender, StorageError, WatchItem};
@@ -181,13 +181,8 @@ impl Watch {
         match progress.believed {
             Some(true) => stream.request_progress().await?,
             Some(false) if progress.goal.is_none() && progress.reads.is_empty() => {
-                let client = self.client.clone();
-                let read = Read {
-                    range: self.range.clone(),
-                    limit: 1,
-                    at: 0,
-                };
-                let newest = async move { Some(client.read(&read).await.ok()?.revision) };
+                let (client, range) = (self.client.clone(), self.range.clone());
+                let newest = async move { client.revision(&range).await.ok() };
                 progress.reads.spawn(newest);
             }
             None if progress.versions.is_empty() => {
