@@ -39,9 +39,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A version that tests run against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// The oldest that is supported. Its answers to progress requests can be untrue.
+    /// The oldest that is supported. Debian's answers progress requests untruthfully.
     V3_4,
-    /// One whose answers are true.
+    /// A newer one. Debian's answers them truthfully.
     V3_5,
 }
 

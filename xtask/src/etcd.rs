@@ -64,7 +64,9 @@ impl Etcd {
         if let Some(program) = places::on_path("etcd").filter(|program| self.is(program)) {
             return Ok(program);
         }
-        let folder = places::cache()?.join("etcd").join(self.series);
+        let folder = places::cache()?
+            .join("debian")
+            .join(format!("{PACKAGE}-{}", self.suite));
         let program = folder.join(PROGRAM);
         if self.is(&program) {
             return Ok(program);

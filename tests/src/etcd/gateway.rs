@@ -47,6 +47,17 @@ impl Gateway {
         field(&answer, "version").map_or(0, |version| version.parse().expect("a number"))
     }
 
+    /// The version of the server: major, minor, patch.
+    pub fn server_version(&self) -> [u32; 3] {
+        let answer = get(&self.address, "/version").expect("a version");
+        let version = field(&answer, "etcdserver").expect("a version");
+        let numbers: Vec<_> = version
+            .split('.')
+            .map(|number| number.parse().expect("a number"))
+            .collect();
+        numbers.try_into().expect("three numbers")
+    }
+
     /// Forgets the states before a revision.
     pub fn compact(&self, revision: u64) {
         self.call("kv/compaction", &format!(r#"{{"revision":"{revision}"}}"#));
