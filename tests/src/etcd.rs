@@ -36,6 +36,8 @@ const READY: Duration = Duration::from_secs(60);
 /// How often to look whether it does.
 const LOOK: Duration = Duration::from_millis(20);
 
+const DATA: &str = "data";
+
 /// A version that tests run against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
@@ -120,7 +122,7 @@ impl Server {
         let folder = Folder::new();
         let scheme = if tls.is_some() { "https" } else { "http" };
         let client = format!("{scheme}://127.0.0.1:{}", ports.client);
-        let data = folder.path.join("data").display().to_string();
+        let data = folder.path.join(DATA).display().to_string();
         let mut arguments = Vec::new();
         for (option, value) in [
             ("--name", name),
@@ -179,6 +181,12 @@ impl Server {
         }
     }
 
+    /// Ends the server and everything that it knew.
+    pub fn destroy(&mut self) {
+        self.kill_hard();
+        fs::remove_dir_all(self.data()).expect("data");
+    }
+
     /// Starts the server again on its data and ports, and waits until it serves.
     pub fn restart(&mut self) {
         self.spawn();
@@ -216,6 +224,10 @@ impl Server {
             );
             thread::sleep(LOOK);
         }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path.join(DATA)
     }
 
     fn log(&self) -> PathBuf {

@@ -28,8 +28,9 @@
 //!
 //! # Limits
 //!
-//! What etcd is set to: 128 writes per commit and about 1.5 MiB per request by default. A store that was put back to an older
-//! state (a restored backup) is not noticed by watches that have seen more.
+//! What etcd is set to: 128 writes per commit and about 1.5 MiB per request by default. Each watch has a connection of its own, so
+//! that a reader who does not read holds up nobody else. A store that was put back to an older state (a restored backup) is noticed
+//! when a watch reconnects, and only if it is then still behind what the watch has heard of.
 
 mod assemble;
 mod backoff;

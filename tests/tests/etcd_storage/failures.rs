@@ -15,6 +15,7 @@ on_each_version!(
     a_watch_survives_a_cut_wire,
     a_watch_that_was_cut_off_for_too_long_ends,
     a_watch_survives_the_death_of_the_leader,
+    a_watch_notices_a_store_that_was_put_back,
     a_lost_answer_is_unavailable_and_written_once,
     without_a_server_all_is_unavailable_in_time,
 );
@@ -137,6 +138,22 @@ async fn a_watch_survives_the_death_of_the_leader(version: Version) {
         }
         cluster.restart(leader);
     }
+}
+
+async fn a_watch_notices_a_store_that_was_put_back(version: Version) {
+    let mut server = Server::start(version);
+    let etcd = connect(&server).await;
+    let mut changes = etcd.watch("/pods/", Revision::ZERO).await.unwrap();
+    let first = write(&etcd, Revision::ZERO, "first".to_owned()).await;
+    expect(&mut changes, Revision::ZERO, first, "first").await;
+    server.destroy();
+    server.restart();
+    let end = next(&mut changes).await;
+    assert!(
+        matches!(end, Some(Err(StorageError::Compacted { .. }))),
+        "{end:?}"
+    );
+    assert_eq!(next(&mut changes).await, None);
 }
 
 async fn a_lost_answer_is_unavailable_and_written_once(version: Version) {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ringwatch_core::revision::Revision;
-use ringwatch_server::storage::{Storage, Write};
+use ringwatch_server::storage::{List, Storage, Write};
 use ringwatch_tests::etcd::{Server, Version};
 
 use crate::{committed, connect, next_changes, on_each_version};
@@ -12,6 +12,7 @@ on_each_version!(
     history_comes_before_the_present,
     a_transaction_in_fragments_is_one_item,
     a_long_history_in_fragments_keeps_its_order,
+    slow_readers_hold_up_nobody_else,
 );
 
 async fn a_transaction_is_one_item(version: Version) {
@@ -112,5 +113,37 @@ async fn a_long_history_in_fragments_keeps_its_order(version: Version) {
         let (revision, changed) = next_changes(&mut changes).await;
         assert_eq!(revision.get(), start.get() + 1 + n);
         assert_eq!(changed.len(), 2, "revision {revision}");
+    }
+}
+
+/// More than watches, connections and sockets hold together waits for readers that do not read.
+async fn slow_readers_hold_up_nobody_else(version: Version) {
+    const KEYS: usize = 400;
+    let server = Server::start(version);
+    let etcd = connect(&server).await;
+    let start = etcd.revision().await.unwrap();
+    for n in 0..KEYS {
+        let value = Bytes::from(vec![b'x'; 50 << 10]);
+        committed(&etcd, vec![Write::create(format!("/pods/a/{n:03}"), value)]).await;
+    }
+    let mut slow = Vec::new();
+    for _ in 0..6 {
+        let mut changes = etcd.watch("/pods/", start).await.unwrap();
+        next_changes(&mut changes).await;
+        slow.push(changes);
+    }
+    let list = List {
+        prefix: "/pods/".to_owned(),
+        ..List::default()
+    };
+    for _ in 0..5 {
+        assert_eq!(etcd.list(&list).await.unwrap().items.len(), KEYS);
+    }
+    // They lost nothing by it.
+    for changes in &mut slow {
+        for n in 1..KEYS as u64 {
+            let (revision, _) = next_changes(changes).await;
+            assert_eq!(revision.get(), start.get() + 1 + n);
+        }
     }
 }

@@ -38,7 +38,7 @@ enum Repeat {
     IfNotDone,
 }
 
-/// A connection to all endpoints; clones share it.
+/// A connection to all endpoints; clones share it. Watches have their own.
 #[derive(Clone)]
 pub(super) struct Client {
     etcd: etcd_client::Client,
@@ -231,6 +231,9 @@ impl Client {
     }
 
     /// Opens a watch on `range` with everything from `start` on.
+    ///
+    /// On a connection of its own: what waits for a slow reader fills the receive window that all streams of a
+    /// connection share, and a few such watches would stop every other request.
     pub(super) async fn watch(&self, range: &Range, start: i64) -> Result<Stream, Failure> {
         let options = WatchOptions::new()
             .with_range(&range.end[..])
@@ -238,11 +241,15 @@ impl Client {
             .with_prev_key()
             .with_progress_notify()
             .with_fragment();
-        let mut watch = self
-            .etcd
-            .watch_client()
-            .max_decoding_message_size(LARGEST_MESSAGE);
-        let opening = watch.watch(&range.start[..], Some(options));
+        let opening = async {
+            let endpoints = &self.endpoints[..];
+            let connect = Some(self.connect.clone());
+            let etcd = etcd_client::Client::connect(endpoints, connect).await?;
+            let mut watch = etcd
+                .watch_client()
+                .max_decoding_message_size(LARGEST_MESSAGE);
+            watch.watch(&range.start[..], Some(options)).await
+        };
         match timeout_at(Instant::now() + self.limit, opening).await {
             Ok(Ok(stream)) => Ok(Stream { stream }),
             Ok(Err(error)) => Err(failure(&error)),
@@ -251,7 +258,7 @@ impl Client {
     }
 
     /// Logs in again, if there is a login.
-    pub(super) async fn log_in(&self) -> Result<(), Failure> {
+    async fn log_in(&self) -> Result<(), Failure> {
         match timeout_at(Instant::now() + self.limit, self.etcd.refresh_token()).await {
             Ok(done) => done.map_err(|error| failure(&error)),
             Err(_) => Err(no_answer(self.limit)),
@@ -320,8 +327,8 @@ pub(super) struct Stream {
 /// One message of a watch.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// The watch runs, served by this member.
-    Created { member: u64 },
+    /// The watch runs, served by this member, which knows of changes up to this revision.
+    Created { member: u64, newest: Revision },
     /// Changes.
     Events(Batch),
     /// Everything up to here was sent.
@@ -342,8 +349,13 @@ impl Stream {
             return Err(Failure::of_cancelled_watch(floor, &response.cancel_reason));
         }
         if response.created {
-            let member = response.header.map_or(0, |header| header.member_id);
-            return Ok(Message::Created { member });
+            return Ok(Message::Created {
+                member: response
+                    .header
+                    .as_ref()
+                    .map_or(0, |header| header.member_id),
+                newest: revision_of(response.header),
+            });
         }
         if response.events.is_empty() && !response.fragment {
             return Ok(Message::Progress(revision_of(response.header)));

@@ -5,11 +5,12 @@
 //!            ▼                                               │
 //!        connecting ──► running ─────────────────────────────┘
 //!            │              │
-//!            └──► over ◄────┘   compacted, refused, or nobody reads any more
+//!            └──► over ◄────┘   compacted, refused, put back, or nobody reads any more
 //! ```
 //!
 //! Each connection starts at the first revision that was not handed out whole, so that the reader sees neither a gap nor
-//! a repetition.
+//! a repetition. If the store has gone back behind what it had told before, as after the restoration of a backup, nothing can be
+//! continued: the watch ends as if its revision were compacted, and the reader lists anew.
 //!
 //! When the reader wants progress, a member whose [version](super::version) can be believed is asked. Any other is
 //! not: there, the newest revision is read beside the watch, and progress is reported when the watch has come that far by its
@@ -41,6 +42,7 @@ pub(super) async fn run(client: Client, range: Range, from: Assembler, sender: C
         range,
         assembler: from,
         sender,
+        known: Revision::ZERO,
         wanted: false,
     };
     let mut backoff = Backoff::default();
@@ -53,11 +55,8 @@ pub(super) async fn run(client: Client, range: Range, from: Assembler, sender: C
         watch.assembler.disconnected();
         match failure {
             Failure::NotSent(_) | Failure::Unknown(_) | Failure::LeaseNotFound => {}
-            Failure::Login(_) if logins < LOGINS => {
-                logins += 1;
-                // If this fails, so does the next connection, with the better error.
-                let _ = watch.client.log_in().await;
-            }
+            // Each connection logs in anew.
+            Failure::Login(_) if logins < LOGINS => logins += 1,
             failure => {
                 watch.sender.send(Err(StorageError::from(failure))).await;
                 return;
@@ -78,6 +77,8 @@ struct Watch {
     range: Range,
     assembler: Assembler,
     sender: ChangeSender,
+    /// The store is known to have come this far.
+    known: Revision,
     /// The reader asked for progress and has not got any since.
     wanted: bool,
 }
@@ -91,6 +92,8 @@ struct Progress {
     believed: Option<bool>,
     versions: JoinSet<Option<bool>>,
     reads: JoinSet<Option<Revision>>,
+    /// A look at the newest revision, since this member seems to be behind.
+    doubts: JoinSet<Option<Revision>>,
     /// When the watch has come to this revision, it is as far as it was asked to be.
     goal: Option<Revision>,
 }
@@ -120,10 +123,14 @@ impl Watch {
         loop {
             tokio::select! {
                 message = stream.next() => match message? {
-                    Message::Created { member } => {
+                    Message::Created { member, newest } => {
                         backoff.succeeded();
                         *logins = 0;
                         progress.member = Some(member);
+                        if newest < self.known {
+                            progress.doubts.spawn(self.newest());
+                        }
+                        self.known = self.known.max(newest);
                         self.ask(&mut stream, &mut progress).await?;
                     }
                     Message::Events(batch) => {
@@ -131,6 +138,7 @@ impl Watch {
                             Unusable::NoPrevious => Failure::Compacted(None),
                             Unusable::Disorder => Failure::Unknown("revisions in disorder".to_owned()),
                         })?;
+                        self.known = self.known.max(self.assembler.position());
                         for item in items {
                             if !self.sender.send(Ok(item)).await {
                                 return Ok(Over);
@@ -141,12 +149,19 @@ impl Watch {
                         }
                     }
                     Message::Progress(revision) => {
+                        self.known = self.known.max(revision);
                         if let Some(item) = self.assembler.progress(revision)
                             && !self.report(item, &mut progress).await
                         {
                             return Ok(Over);
                         }
                     }
+                },
+                // A member may be late, but a store that forgot what it had told was put back to an older state.
+                Some(newest) = progress.doubts.join_next() => match newest.ok().flatten() {
+                    Some(newest) if newest < self.known => return Err(Failure::Compacted(None)),
+                    Some(_) => {}
+                    None => return Err(Failure::Unknown("no quorum".to_owned())),
                 },
                 asked = self.sender.asked() => {
                     if !asked {
@@ -181,9 +196,7 @@ impl Watch {
         match progress.believed {
             Some(true) => stream.request_progress().await?,
             Some(false) if progress.goal.is_none() && progress.reads.is_empty() => {
-                let (client, range) = (self.client.clone(), self.range.clone());
-                let newest = async move { client.revision(&range).await.ok() };
-                progress.reads.spawn(newest);
+                progress.reads.spawn(self.newest());
             }
             None if progress.versions.is_empty() => {
                 let members = self.client.members();
@@ -192,6 +205,12 @@ impl Watch {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Reads the newest revision, beside the watch.
+    fn newest(&self) -> impl Future<Output = Option<Revision>> + use<> {
+        let (client, range) = (self.client.clone(), self.range.clone());
+        async move { client.revision(&range).await.ok() }
     }
 
     /// Reports progress if the watch has come as far as it was asked to. `false`: nobody reads.
