@@ -8,6 +8,7 @@
 
 mod changes;
 mod error;
+pub mod etcd;
 pub mod transform;
 mod update;
 

@@ -2,6 +2,7 @@
 //!
 //! - `cached`: the watch cache as a storage, for the conformance suite (feature `storage`)
 //! - `conformance`: what every storage must do (feature `storage`)
+//! - `etcd`: real etcd servers (feature `storage`)
 //! - [`harness`]: one function per fuzz target, run by cargo-fuzz and by `tests/fuzz_corpus.rs`
 //! - [`input`]: reads operations out of fuzz bytes
 //! - `mutant`: storages with one fault each (feature `storage`)
@@ -12,6 +13,8 @@
 pub mod cached;
 #[cfg(feature = "storage")]
 pub mod conformance;
+#[cfg(feature = "storage")]
+pub mod etcd;
 pub mod harness;
 pub mod input;
 #[cfg(feature = "storage")]

@@ -5,7 +5,9 @@
 //! instead; nothing on the machine changes.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     process::{self, Command},
 };
@@ -13,6 +15,7 @@ use std::{
 use crate::{
     command::{Context, Failure, Result, run, stdout, succeeds},
     places::on_path,
+    sources,
 };
 
 /// Makes `packages` available: on the system (`None`), or below a private folder (its path), which
@@ -38,7 +41,7 @@ pub(crate) fn provide(packages: &[&str], private: &Path) -> Result<Option<PathBu
                 None => "no right to install".to_owned(),
             };
             println!("    {why}: unpacking into {}", private.display());
-            unpack(&plan.install, private)?;
+            unpack(&plan.install, private, &[])?;
             Ok(Some(private.to_path_buf()))
         }
     }
@@ -51,11 +54,23 @@ pub(crate) fn unpack_with_dependencies(packages: &[&str], private: &Path) -> Res
     all.extend(packages.iter().map(|package| package.to_string()));
     all.sort();
     all.dedup();
-    unpack(&all, private)
+    unpack(&all, private, &[])
+}
+
+/// Downloads `package` as it is in another Debian release and unpacks it, and nothing else, into `private`.
+pub(crate) fn unpack_from_suite(suite: &str, package: &str, private: &Path) -> Result<()> {
+    if on_path("apt-get").is_none() {
+        return Err(Failure::new("this machine has no apt-get"));
+    }
+    let lists = private.with_extension(format!("lists-{}", process::id()));
+    let unpacked = sources::options_for(suite, &lists, is_root())
+        .and_then(|options| unpack(&[package.to_owned()], private, &options));
+    let _ = fs::remove_dir_all(&lists);
+    unpacked
 }
 
 /// Downloads and unpacks exactly these. The folder appears only when it is complete.
-fn unpack(packages: &[String], private: &Path) -> Result<()> {
+fn unpack(packages: &[String], private: &Path, options: &[OsString]) -> Result<()> {
     let partial = private.with_extension(format!("partial-{}", process::id()));
     let downloads = partial.join("downloads");
     fs::create_dir_all(&downloads).context(downloads.display())?;
@@ -65,6 +80,7 @@ fn unpack(packages: &[String], private: &Path) -> Result<()> {
         download.args(["-o", "APT::Sandbox::User=root"]);
     }
     download
+        .args(options)
         .args(["-q", "download"])
         .args(packages)
         .current_dir(&downloads);
@@ -157,7 +173,7 @@ fn prefixed(prefix: &[&str], program: &str) -> Command {
 }
 
 /// The variable that makes programs below `private` find the libraries below it.
-pub(crate) fn library_path(private: &Path) -> Result<(&'static str, std::ffi::OsString)> {
+pub(crate) fn library_path(private: &Path) -> Result<(&'static str, OsString)> {
     let triplet = format!("{}-linux-gnu", env::consts::ARCH);
     let own = ["usr/lib", "lib"].map(|lib| private.join(lib).join(&triplet));
     let inherited = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();

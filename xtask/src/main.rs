@@ -2,17 +2,20 @@
 //!
 //! One file per task: [`mod@test`], [`fuzz`], [`mod@bench`], [`size`], [`firmware`] (the boards), [`setup`].
 //! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
-//! [`tools`], [`apt`] and [`toolchain`] (fetching what is missing) and [`qemu`].
+//! [`tools`], [`apt`], [`sources`], [`mod@etcd`], [`protoc`] and [`toolchain`] (fetching what is missing) and [`qemu`].
 
 mod apt;
 mod bench;
 mod command;
+mod etcd;
 mod firmware;
 mod fuzz;
 mod places;
+mod protoc;
 mod qemu;
 mod setup;
 mod size;
+mod sources;
 mod steps;
 mod test;
 mod toolchain;
@@ -81,7 +84,8 @@ enum Task {
     ///
     /// A tool on PATH is used. Otherwise Debian's package is installed (as root or through sudo);
     /// where that would remove other packages, or is not allowed, it is unpacked into
-    /// $XDG_CACHE_HOME/ringwatch (~/.cache/ringwatch) instead and the system stays as it is.
+    /// $XDG_CACHE_HOME/ringwatch (~/.cache/ringwatch) instead and the system stays as it is. etcd is
+    /// always unpacked there, since its package would start a service.
     Setup,
 
     /// Measure what a node costs in flash and RAM, and fail over budget

@@ -6,7 +6,10 @@ use std::{
     process::Command,
 };
 
-use crate::command::{Context, Failure, Result};
+use crate::{
+    command::{Context, Failure, Result},
+    protoc,
+};
 
 /// The folder of the project.
 pub(crate) fn root() -> PathBuf {
@@ -33,6 +36,7 @@ pub(crate) fn cache() -> Result<PathBuf> {
 pub(crate) fn cargo_in(folder: impl AsRef<Path>) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(root().join(folder));
+    protoc::provide(&mut command);
     command
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     command::Result,
-    firmware, fuzz,
+    etcd, firmware, fuzz,
     toolchain::{self, Toolchain},
     tools::TOOLS,
 };
@@ -15,6 +15,10 @@ pub(crate) fn everything() -> Result<()> {
     for tool in TOOLS {
         let found = tool.ensure()?;
         println!("ok      {} ({})", found.program().display(), tool.why);
+    }
+    for etcd in etcd::VERSIONS {
+        let program = etcd.ensure()?;
+        println!("ok      {} (for the tests)", program.display());
     }
     for board in firmware::BOARDS {
         let toolchain = Toolchain::with_core(board.target)?;

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::{
     command::{Failure, Result, run, succeeds},
+    etcd,
     firmware::{self, SELFCHECK},
     fuzz,
     places::{self, cargo_in},
@@ -74,7 +75,9 @@ fn docs() -> Result<()> {
 
 fn tests() -> Result<()> {
     // `--tests`: also of libraries and programs; documentation examples are a step of their own.
-    run(runner(None).args(["--workspace", "--tests"]))
+    let mut command = runner(None);
+    etcd::provide(&mut command)?;
+    run(command.args(["--workspace", "--tests"]))
 }
 
 fn doctests() -> Result<()> {
