@@ -13,6 +13,7 @@ use crate::{committed, connect, next, next_changes, on_each_version, options};
 on_each_version!(
     a_watch_survives_the_death_of_its_server,
     a_watch_survives_a_cut_wire,
+    a_watch_survives_a_wire_that_goes_silent,
     a_watch_that_was_cut_off_for_too_long_ends,
     a_watch_survives_the_death_of_the_leader,
     a_watch_notices_a_store_that_was_put_back,
@@ -94,6 +95,23 @@ async fn a_watch_survives_a_cut_wire(version: Version) {
         expect(&mut changes, last, now, &format!("{n} missed")).await;
         last = now;
     }
+}
+
+/// As when a machine in between loses power: no connection is ever closed.
+async fn a_watch_survives_a_wire_that_goes_silent(version: Version) {
+    let server = Server::start(version);
+    let direct = connect(&server).await;
+    let proxy = Proxy::start(server.address()).await;
+    let etcd = Etcd::connect(&options(proxy.endpoint())).await.unwrap();
+    let first = write(&direct, Revision::ZERO, "first".to_owned()).await;
+    let mut changes = etcd.watch("/pods/", Revision::ZERO).await.unwrap();
+    expect(&mut changes, Revision::ZERO, first, "first").await;
+    proxy.set(Wire::Frozen);
+    // Connections notice one after the other; this gives them the chance to.
+    tokio::task::yield_now().await;
+    let second = write(&direct, first, "second".to_owned()).await;
+    proxy.set(Wire::Whole);
+    expect(&mut changes, first, second, "second").await;
 }
 
 async fn a_watch_that_was_cut_off_for_too_long_ends(version: Version) {

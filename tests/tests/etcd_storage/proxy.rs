@@ -13,6 +13,8 @@ pub(crate) enum Wire {
     Whole,
     /// Nothing passes, and connections end.
     Cut,
+    /// Nothing passes through the connections that there are, now or ever, and nobody is told. New ones are whole once the wire is.
+    Frozen,
     /// What the client sends arrives. What the server answers does not.
     Deaf,
 }
@@ -54,6 +56,9 @@ async fn connection(mut client: TcpStream, server: String, mut wire: watch::Rece
         let now = *wire.borrow_and_update();
         match now {
             Wire::Cut => return,
+            Wire::Frozen => {
+                let _ = wire.wait_for(|wire| *wire == Wire::Cut).await;
+            }
             Wire::Whole => tokio::select! {
                 _ = copy_bidirectional(&mut client, &mut server) => return,
                 _ = wire.changed() => {}

@@ -248,10 +248,14 @@ impl Client {
             let mut watch = etcd
                 .watch_client()
                 .max_decoding_message_size(LARGEST_MESSAGE);
-            watch.watch(&range.start[..], Some(options)).await
+            let stream = watch.watch(&range.start[..], Some(options)).await?;
+            Ok(Stream {
+                stream,
+                _connection: etcd,
+            })
         };
         match timeout_at(Instant::now() + self.limit, opening).await {
-            Ok(Ok(stream)) => Ok(Stream { stream }),
+            Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(failure(&error)),
             Err(_) => Err(no_answer(self.limit)),
         }
@@ -322,6 +326,8 @@ impl Client {
 /// A watch as etcd serves it.
 pub(super) struct Stream {
     stream: etcd_client::WatchStream,
+    /// Kept as long as the stream, so that the connection goes on being probed.
+    _connection: etcd_client::Client,
 }
 
 /// One message of a watch.
