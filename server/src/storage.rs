@@ -51,6 +51,12 @@ pub trait Storage: Send + Sync + 'static {
 
     /// Forgets the states before `revision`. That state itself stays readable.
     async fn compact(&self, revision: Revision) -> Result<(), StorageError>;
+
+    /// Whether watches answer [requests for progress](Changes::request_progress). Without it, a watch
+    /// of some keys cannot tell that it has everything up to a write to others.
+    async fn reports_progress(&self) -> bool {
+        true
+    }
 }
 
 /// How many writes one [commit](Storage::commit) may have with every implementation; etcd's default.

@@ -36,6 +36,9 @@ pub(super) async fn state(
     shared.check_ready()?;
     match start {
         StartFrom::Any => {}
+        StartFrom::Newest if !shared.is_progress_reported() => {
+            return from_storage(shared, None).await;
+        }
         StartFrom::Newest => shared.fresh(shared.storage.revision().await?).await?,
         StartFrom::NotOlderThan(revision) => shared.fresh(revision).await?,
         StartFrom::Exact(revision) => {
@@ -51,7 +54,7 @@ pub(super) async fn state(
             let held = shared.read().objects_at(revision);
             return match held {
                 Ok(objects) => Ok((objects, revision)),
-                Err(_) => from_storage(shared, revision).await,
+                Err(_) => from_storage(shared, Some(revision)).await,
             };
         }
     }
@@ -59,31 +62,51 @@ pub(super) async fn state(
     Ok((state.objects.clone(), state.revision()))
 }
 
-/// A state that the ring no longer reaches, if storage does.
+/// A state that the cache cannot answer for: one that the ring no longer reaches, or the newest where the storage does
+/// not say how far its watch is.
 async fn from_storage(
     shared: &Shared,
-    revision: Revision,
+    at: Option<Revision>,
 ) -> Result<(ObjectMap, Revision), CacheError> {
     let list = List {
         prefix: shared.decoder.prefix().to_owned(),
-        at: Some(revision),
+        at,
         ..List::default()
     };
     let page = shared
         .storage
         .list(&list)
         .await
-        .map_err(|error| match error {
-            StorageError::Compacted { floor } => CacheError::Expired {
-                requested: revision,
+        .map_err(|error| match (error, at) {
+            (StorageError::Compacted { floor }, Some(requested)) => CacheError::Expired {
+                requested,
                 floor: floor.unwrap_or_default(),
             },
-            error => CacheError::Storage(error),
+            (error, _) => CacheError::Storage(error),
         })?;
-    let items = page.items.into_iter();
     let session = shared.decoder.session();
+    let items = page.items.into_iter();
     let objects = items.filter_map(|item| session.decode(item).ok());
-    Ok((objects.collect(), revision))
+    Ok((objects.collect(), page.revision))
+}
+
+/// The state that a watch begins with: always one of the cache's own, since the ring has to follow on it.
+pub(super) async fn state_to_watch(
+    shared: &Shared,
+    start: StartFrom,
+) -> Result<(ObjectMap, Revision), CacheError> {
+    let start = match start {
+        // An exact one would leave a gap to the ring.
+        StartFrom::Exact(revision) => StartFrom::NotOlderThan(revision),
+        StartFrom::Newest if !shared.is_progress_reported() => {
+            // With every object that is there now. A deletion may come as an event a moment later.
+            let (objects, _) = from_storage(shared, None).await?;
+            let newest = objects.iter().map(Object::revision).max();
+            StartFrom::NotOlderThan(newest.unwrap_or_default())
+        }
+        start => start,
+    };
+    state(shared, start).await
 }
 
 fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> Listing {

@@ -57,6 +57,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             },
             Step::Open => {
                 let newest = shared.read().revision();
+                shared.set_progress_reported(shared.storage.reports_progress().await);
                 match shared.storage.watch(shared.decoder.prefix(), newest).await {
                     Ok(changes) => Step::Follow(changes),
                     Err(error) => after(&error),

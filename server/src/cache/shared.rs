@@ -1,7 +1,7 @@
 //! What the cache's handles and its reflector share.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant as Clock};
 
@@ -33,6 +33,8 @@ pub(super) struct Shared {
     quarantine: Mutex<BTreeMap<Arc<str>, Undecodable>>,
     /// The oldest revision that storage still knows, as far as it was told.
     compacted: AtomicU64,
+    /// Whether storage says how far its watch is; asked whenever one is opened.
+    progress_reported: AtomicBool,
     began: Clock,
 }
 
@@ -60,6 +62,7 @@ impl Shared {
             progress_wanted: Notify::new(),
             quarantine: Mutex::default(),
             compacted: AtomicU64::new(0),
+            progress_reported: AtomicBool::new(false),
             began: Clock::now(),
         }
     }
@@ -97,6 +100,14 @@ impl Shared {
 
     pub(super) fn set_compacted(&self, revision: Revision) {
         self.compacted.fetch_max(revision.get(), Ordering::Relaxed);
+    }
+
+    pub(super) fn is_progress_reported(&self) -> bool {
+        self.progress_reported.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_progress_reported(&self, reported: bool) {
+        self.progress_reported.store(reported, Ordering::Relaxed);
     }
 
     /// Tells those who wait that the state is at `revision`.

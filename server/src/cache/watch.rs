@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ringwatch_core::key::Key;
-use ringwatch_core::revision::{Revision, StartFrom};
+use ringwatch_core::revision::Revision;
 use ringwatch_core::time::Instant;
 use ringwatch_core::transition::EventKind;
 use ringwatch_core::watcher::{Options, Start, State, Step, Watcher};
@@ -80,7 +80,7 @@ impl Watch {
         let mut initial = Initial(None);
         let start = match request.start {
             WatchStart::State(start) => {
-                initial = Initial(Some(list::state(&shared, not_exact(start)).await?));
+                initial = Initial(Some(list::state_to_watch(&shared, start).await?));
                 Start::State
             }
             WatchStart::After(revision) => Start::After(revision),
@@ -229,14 +229,6 @@ fn catch_up(
 impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.write().index.remove(&self.term, &self.entry);
-    }
-}
-
-/// A state to begin from is this or a later one; an exact one would leave a gap to the ring.
-fn not_exact(start: StartFrom) -> StartFrom {
-    match start {
-        StartFrom::Exact(revision) => StartFrom::NotOlderThan(revision),
-        other => other,
     }
 }
 

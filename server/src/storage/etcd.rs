@@ -265,6 +265,10 @@ impl Storage for Etcd {
             done => Ok(done?),
         }
     }
+
+    async fn reports_progress(&self) -> bool {
+        self.progress_is_safe().await
+    }
 }
 
 impl fmt::Debug for Etcd {

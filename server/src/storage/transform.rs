@@ -106,6 +106,10 @@ impl<S: Storage> Storage for Transformed<S> {
     async fn compact(&self, revision: Revision) -> Result<(), StorageError> {
         self.inner.compact(revision).await
     }
+
+    async fn reports_progress(&self) -> bool {
+        self.inner.reports_progress().await
+    }
 }
 
 impl Transformer {
