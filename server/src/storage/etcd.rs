@@ -33,7 +33,6 @@
 //! when a watch reconnects, and only if it is then still behind what the watch has heard of.
 
 mod assemble;
-mod backoff;
 mod client;
 mod compaction;
 mod failure;

@@ -20,10 +20,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Options;
 use super::assemble::{Batch, Event, Stored};
-use super::backoff::Backoff;
 use super::failure::Failure;
 use super::keys::{Range, successor};
 use super::version::Version;
+use crate::backoff::Backoff;
 
 /// etcd limits what it sends by its own settings; a second limit here could only stop a watch for good.
 const LARGEST_MESSAGE: usize = i32::MAX as usize;
@@ -70,6 +70,10 @@ impl Read {
         }
     }
 }
+
+/// How long to wait at first before trying again, and at most.
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Keys that were read.
 #[derive(Debug)]
@@ -127,7 +131,7 @@ impl Client {
         }
         let limit = options.request_timeout;
         let deadline = Instant::now() + limit;
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         let etcd = loop {
             let connecting =
                 etcd_client::Client::connect(&options.endpoints[..], Some(connect.clone()));
@@ -298,7 +302,7 @@ impl Client {
         F: Future<Output = Result<T, etcd_client::Error>>,
     {
         let deadline = Instant::now() + self.limit;
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         let mut logged_in = false;
         loop {
             let failure = match timeout_at(deadline, request(&self.etcd)).await {
@@ -427,7 +431,7 @@ fn revision(number: i64) -> Revision {
 
 /// Waits before the next attempt; `None` if there is no time for one.
 async fn pause(backoff: &mut Backoff, deadline: Instant) -> Option<()> {
-    let pause = backoff.next(fastrand::f64());
+    let pause = backoff.delay();
     if Instant::now() + pause >= deadline {
         return None;
     }

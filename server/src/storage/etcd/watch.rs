@@ -23,10 +23,10 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::assemble::{Assembler, Unusable};
-use super::backoff::Backoff;
-use super::client::{Client, Message, Stream};
+use super::client::{Client, FIRST_PAUSE, LONGEST_PAUSE, Message, Read, Stream};
 use super::failure::Failure;
 use super::keys::Range;
+use crate::backoff::Backoff;
 use crate::storage::{ChangeSender, StorageError, WatchItem};
 
 /// How long to wait for an answer to a progress request before asking again: etcd stays silent while the
@@ -45,7 +45,7 @@ pub(super) async fn run(client: Client, range: Range, from: Assembler, sender: C
         known: Revision::ZERO,
         wanted: false,
     };
-    let mut backoff = Backoff::default();
+    let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     let mut logins = 0;
     loop {
         let failure = match watch.connection(&mut backoff, &mut logins).await {
@@ -62,7 +62,7 @@ pub(super) async fn run(client: Client, range: Range, from: Assembler, sender: C
                 return;
             }
         }
-        let pause = backoff.next(fastrand::f64());
+        let pause = backoff.delay();
         if !watch.unless_gone(sleep(pause)).await {
             return;
         }
@@ -124,13 +124,14 @@ impl Watch {
             tokio::select! {
                 message = stream.next() => match message? {
                     Message::Created { member, newest } => {
-                        backoff.succeeded();
+                        backoff.reset();
                         *logins = 0;
                         progress.member = Some(member);
                         if newest < self.known {
                             progress.doubts.spawn(self.newest());
                         }
                         self.known = self.known.max(newest);
+                        self.check_history().await?;
                         self.ask(&mut stream, &mut progress).await?;
                     }
                     Message::Events(batch) => {
@@ -189,6 +190,24 @@ impl Watch {
     }
 
     /// Does what can be done now towards progress, if it is wanted.
+    /// Whether the store still knows the state that the watch goes on from.
+    ///
+    /// etcd lets a watch begin at the very revision it was compacted to, although it has then forgotten the deletions of that
+    /// revision. They would be missing without a word.
+    async fn check_history(&self) -> Result<(), Failure> {
+        let Ok(at @ 1..) = i64::try_from(self.assembler.position().get()) else {
+            return Ok(());
+        };
+        let read = Read {
+            at,
+            ..Read::key(self.range.start.clone())
+        };
+        match self.client.read(&read).await {
+            Ok(_) | Err(Failure::Future) => Ok(()),
+            Err(failure) => Err(failure),
+        }
+    }
+
     async fn ask(&mut self, stream: &mut Stream, progress: &mut Progress) -> Result<(), Failure> {
         let Some(member) = progress.member.filter(|_| self.wanted) else {
             return Ok(());
