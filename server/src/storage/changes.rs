@@ -88,6 +88,11 @@ impl ChangeSender {
         }
     }
 
+    /// Waits until the reader asks for progress, or is gone: then `false`.
+    pub async fn request(&mut self) -> bool {
+        self.asked.recv().await.is_some()
+    }
+
     /// Waits until the reader is gone.
     pub async fn closed(&self) {
         self.sender.closed().await;
