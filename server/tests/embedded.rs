@@ -229,7 +229,7 @@ async fn compaction_gives_space_back() {
     let store = Embedded::open(folder.path(), options).unwrap();
     const MEGABYTE: usize = 1024 * 1024;
     let mut expected = Revision::ZERO;
-    for round in 0..600u32 {
+    for round in 0..400u32 {
         // Not compressible, in case that something compresses.
         let mut random = round.wrapping_mul(0x9e37_79b9) | 1;
         let value: Vec<u8> = std::iter::repeat_with(|| {
@@ -247,7 +247,7 @@ async fn compaction_gives_space_back() {
     let size = used(folder.path()) / MEGABYTE as u64;
     assert!(
         size < 250,
-        "{size} MB for one value of 1 MB after 600 MB of changes"
+        "{size} MB for one value of 1 MB after 400 MB of changes"
     );
 }
 
