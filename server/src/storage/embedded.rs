@@ -75,7 +75,7 @@ use self::recover::{Recovered, recover};
 use self::shared::{Shared, closed};
 use self::sweep::Sweep;
 use self::watch::Watch;
-use self::writer::{Gathering, Request, WAITING_REQUESTS, Writer};
+use self::writer::{Request, WAITING_REQUESTS, Writer};
 use super::{Changes, Got, List, MAX_WRITES, Outcome, Page, Storage, StorageError, Write};
 
 pub use self::options::{Durability, Options};
@@ -138,7 +138,6 @@ impl Embedded {
             newest,
             leases,
             sweep,
-            gathering: Gathering::default(),
         };
         let owner = Owner {
             requests: Some(requests),

@@ -183,3 +183,37 @@ fn position(key: &[u8]) -> Result<Position, StorageError> {
 fn failed(error: fjall::Error) -> StorageError {
     StorageError::Unavailable(format!("the database failed: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_of_the_future_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, floor) = Database::open(folder.path(), Durability::None).unwrap();
+        assert_eq!(floor, Revision::ZERO);
+        database.note("format", &9u32.to_be_bytes()).unwrap();
+        drop(database);
+        let refused = Database::open(folder.path(), Durability::None).err();
+        let Some(StorageError::Damaged(why)) = refused else {
+            panic!("{refused:?}");
+        };
+        let name = folder.path().display().to_string();
+        assert!(why.contains(&name) && why.contains("format 9"), "{why}");
+    }
+
+    #[test]
+    fn the_order_of_keys_is_the_order_of_positions() {
+        let at = |revision, place| Position {
+            revision: Revision::new(revision),
+            place,
+        };
+        let positions = [at(0, 1), at(1, 0), at(1, 255), at(1, 256), at(256, 0)];
+        assert!(positions.map(key).is_sorted());
+        for one in positions {
+            assert_eq!(position(&key(one)), Ok(one));
+        }
+        assert!(position(&[0; 11]).is_err() && position(&[0; 13]).is_err());
+    }
+}

@@ -76,7 +76,7 @@ mod tests {
         leases.set(&a, Some(10));
         leases.set(&b, Some(5));
         leases.set(&a, Some(20));
-        assert_eq!(leases.due(10, 9), [b.clone()]);
+        assert_eq!(leases.due(10, 9), std::slice::from_ref(&b));
         leases.set(&b, None);
         assert_eq!(leases.next(), Some(20));
         leases.set(&a, None);

@@ -2,10 +2,11 @@
 //!
 //! It takes everything that waits as one batch, decides the transactions in order, hands the log all
 //! their records at once, and only then lets readers see them and answers. While the disk works, the next
-//! batch gathers: the more writers, the more of them share one fsync.
+//! batch gathers: the more writers, the more of them share one fsync. To wait a little for company
+//! before an fsync was measured, and is slower.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use ringwatch_core::revision::Revision;
@@ -49,7 +50,6 @@ pub(super) struct Writer {
     pub(super) newest: Revision,
     pub(super) leases: Leases,
     pub(super) sweep: Sweep,
-    pub(super) gathering: Gathering,
 }
 
 impl Writer {
@@ -91,7 +91,6 @@ impl Writer {
                 () = tokio::time::sleep(wait) => return true,
             },
         };
-        self.gathering.wait_for_more(batch, &mut self.requests);
         received > 0
     }
 
@@ -143,10 +142,8 @@ impl Writer {
         if records.is_empty() && removed.is_empty() {
             return Ok(());
         }
-        let began = Instant::now();
         let changed = !records.is_empty();
         self.shared.with_log(|log| log.write(records, removed))?;
-        self.gathering.note(began.elapsed());
         if changed {
             self.committed.send_replace(self.newest);
         }
@@ -200,38 +197,5 @@ fn refuse(request: Request, error: &StorageError) {
         Request::Compact { answer, .. } => {
             let _ = answer.send(Err(error.clone()));
         }
-    }
-}
-
-/// How long a batch waits for company.
-///
-/// Those who were answered together tend to come back together, a few microseconds apart. Without a short wait the
-/// first of them would have an fsync for itself, and all others would wait for that one and their own.
-#[derive(Debug, Default)]
-pub(super) struct Gathering {
-    /// How large the last batch was.
-    expected: usize,
-    /// How long the log took for it.
-    write: Duration,
-}
-
-impl Gathering {
-    fn note(&mut self, write: Duration) {
-        self.write = write;
-    }
-
-    /// Takes what arrives within a small part of what the write will take anyway, until as many are there as the last
-    /// time.
-    fn wait_for_more(&mut self, batch: &mut Vec<Request>, requests: &mut mpsc::Receiver<Request>) {
-        let patience = self.write / 8;
-        let began = Instant::now();
-        while batch.len() < self.expected && began.elapsed() < patience {
-            match requests.try_recv() {
-                Ok(request) => batch.push(request),
-                Err(mpsc::error::TryRecvError::Empty) => std::thread::yield_now(),
-                Err(mpsc::error::TryRecvError::Disconnected) => break,
-            }
-        }
-        self.expected = batch.len();
     }
 }
