@@ -7,6 +7,7 @@
 //! Keys are paths without the store's own prefix: `/pods/default/web`. Values are bytes; what is in them is not looked at here.
 
 mod changes;
+pub mod embedded;
 mod error;
 pub mod etcd;
 pub mod transform;
@@ -20,6 +21,7 @@ use bytes::Bytes;
 use ringwatch_core::revision::Revision;
 
 pub use changes::{ChangeSender, Changes, KeyChange, WatchItem};
+pub use embedded::Embedded;
 pub use error::StorageError;
 pub use update::{UpdateError, Updated, guaranteed_update};
 

@@ -4,18 +4,44 @@ use std::{path::Path, sync::Arc};
 
 use ringwatch_server::storage::{
     Storage,
+    embedded::{Embedded, Options},
     transform::{Transformed, Transformer},
 };
 use ringwatch_tests::{
-    cached::Cached, conformance::run_all, conformance_tests, reference::Reference,
+    cached::Cached, conformance::run_all, conformance_tests, etcd::Folder, reference::Reference,
 };
 
 conformance_tests!(reference, reference());
 conformance_tests!(encrypted, encrypted());
 conformance_tests!(cache_on_reference, cached(reference()));
+conformance_tests!(in_memory, in_memory());
+conformance_tests!(cache_in_memory, cached(in_memory()));
 
 async fn reference() -> Arc<dyn Storage> {
     Arc::new(Reference::new())
+}
+
+async fn in_memory() -> Arc<dyn Storage> {
+    Arc::new(Embedded::in_memory())
+}
+
+/// A store on disk, once for all cases and once more under the cache.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn embedded() {
+    let folder = Folder::new();
+    let store: Arc<dyn Storage> = Arc::new(open(&folder));
+    run_all("embedded", async || store.clone()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cache_on_embedded() {
+    let folder = Folder::new();
+    let store: Arc<dyn Storage> = Arc::new(Cached::new(Arc::new(open(&folder))).await);
+    run_all("the cache on embedded", async || store.clone()).await;
+}
+
+fn open(folder: &Folder) -> Embedded {
+    Embedded::open(folder.path(), Options::default()).expect("a new store")
 }
 
 /// The cache on top of a storage.

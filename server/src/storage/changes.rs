@@ -92,13 +92,6 @@ impl ChangeSender {
         self.sender.send(item).await.is_ok()
     }
 
-    /// Waits until the reader asks for progress. Never returns once the reader is gone.
-    pub async fn progress_requested(&mut self) {
-        if self.asked.recv().await.is_none() {
-            std::future::pending().await
-        }
-    }
-
     /// Waits until the reader asks for progress (`true`) or is gone (`false`): both in one, since a task
     /// that waits for one of them only would miss the other.
     pub async fn asked(&mut self) -> bool {
