@@ -98,16 +98,7 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
     /// The storage is emptied. Follow with [`History::reset`] if it begins with a list.
     pub fn new(mut slots: S) -> Self {
         slots.as_mut().fill_with(Place::default);
-        Self {
-            slots,
-            start: 0,
-            end: 0,
-            head: 0,
-            floor: Revision::ZERO,
-            newest: Revision::ZERO,
-            gap: None,
-            _change: PhantomData,
-        }
+        Self::over(slots)
     }
 
     /// How many entries fit.
@@ -258,8 +249,15 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
 impl<C, const N: usize> History<C, [Place<Entry<C>>; N]> {
     /// An empty history in an array of `N` places.
     pub const fn array() -> Self {
+        Self::over([const { Place::Free }; N])
+    }
+}
+
+impl<C, S> History<C, S> {
+    /// A history that begins in these places, which are free.
+    const fn over(slots: S) -> Self {
         Self {
-            slots: [const { Place::Free }; N],
+            slots,
             start: 0,
             end: 0,
             head: 0,

@@ -27,6 +27,9 @@ impl Instant {
         Self(millis)
     }
 
+    /// A moment that does not come: the end of time.
+    pub const NEVER: Self = Self(u64::MAX);
+
     /// Milliseconds after the epoch.
     pub const fn as_millis(self) -> u64 {
         self.0

@@ -140,7 +140,9 @@ pub struct Watcher<P, K> {
     cursor: Cursor,
     progress: Progress<K>,
     bookmarks: BookmarkTimer,
-    options: Options,
+    /// [`Instant::NEVER`] for none.
+    deadline: Instant,
+    initial_events_end: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -177,7 +179,8 @@ impl<P, K> Watcher<P, K> {
             cursor: history.since(after)?,
             progress,
             bookmarks: BookmarkTimer::new(options.bookmark_every, options.deadline, now),
-            options,
+            deadline: options.deadline.unwrap_or(Instant::NEVER),
+            initial_events_end: options.initial_events_end,
         })
     }
 
@@ -231,11 +234,7 @@ impl<P, K> Watcher<P, K> {
         P: Matches<St::Object>,
         S: Slots<Place<Entry<Change<St::Object>>>>,
     {
-        if self
-            .options
-            .deadline
-            .is_some_and(|deadline| now >= deadline)
-        {
+        if now >= self.deadline {
             return Step::Finished;
         }
         let next = match self.progress {
@@ -290,7 +289,7 @@ impl<P, K> Watcher<P, K> {
                 None => self.progress = Progress::Replay,
             }
         }
-        if self.options.initial_events_end {
+        if self.initial_events_end {
             return Ok(Some(Step::Bookmark {
                 revision: state.revision(),
                 initial_events_end: true,
@@ -336,7 +335,8 @@ impl<P, K> Watcher<P, K> {
                 initial_events_end: false,
             };
         }
-        let wake_at = [self.bookmarks.next(), self.options.deadline];
+        let deadline = Some(self.deadline).filter(|deadline| *deadline != Instant::NEVER);
+        let wake_at = [self.bookmarks.next(), deadline];
         Step::Idle {
             wake_at: wake_at.into_iter().flatten().min(),
         }

@@ -91,7 +91,7 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     println!("seed {random}");
     let mut written = 0;
     for _ in 0..STORES {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let folder = folder();
         let mut known = Known::default();
         for round in 0..ROUNDS {
             random ^= random << 13;
@@ -111,6 +111,16 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     }
     println!("{written} transactions");
     assert!(written > STORES * ROUNDS);
+}
+
+/// A database takes many files to make; dying between any two of them must not be the end of the store.
+#[test]
+fn a_store_that_was_killed_while_it_was_made_is_made_anew() {
+    for _ in 0..60 {
+        let folder = folder();
+        kill_after(start(folder.path(), false), 0);
+        check(folder.path(), &mut Known::default());
+    }
 }
 
 /// What must be true from now on.
@@ -135,6 +145,10 @@ impl Known {
             self.revision = self.revision.max(revision);
         }
     }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 fn start(folder: &Path, no_fsync: bool) -> Child {

@@ -11,6 +11,7 @@ pub mod json_scan;
 pub mod label_selector;
 pub mod operations;
 pub mod projection;
+mod selector;
 
 /// A harness and its name in `tests/fuzz`.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@
 use std::{path::PathBuf, process::Command};
 
 use crate::{
-    command::{Failure, Result, output, stdout},
+    command::{Failure, Result, output, run, stdout},
     places::cargo_in,
     tools::{Found, VALGRIND},
 };
@@ -46,6 +46,11 @@ pub(crate) fn operations(package: &str) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Runs a benchmark of `package` that prints its own table.
+pub(crate) fn program(package: &str, name: &str) -> Result<()> {
+    run(cargo_in("").args(["bench", "--package", package, "--bench", name]))
 }
 
 /// A line of `list`: name, bytes per operation, target.

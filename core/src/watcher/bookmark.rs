@@ -9,50 +9,50 @@ use crate::time::Instant;
 const BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Fires every period, and once shortly before the deadline.
+///
+/// A server has one for each of its watchers, so it is kept small: moments that do not come are
+/// [`Instant::NEVER`].
 #[derive(Debug, Clone)]
 pub(super) struct BookmarkTimer {
-    every: Option<Duration>,
-    /// The moment of the last bookmark; `None` once it was sent, or if there is no deadline.
-    last: Option<Instant>,
-    next: Option<Instant>,
+    /// The period in milliseconds; 0 if no bookmarks are wanted.
+    every: u64,
+    /// When the last bookmark is due, if there is a deadline.
+    last: Instant,
+    next: Instant,
 }
 
 impl BookmarkTimer {
     pub(super) fn new(every: Option<Duration>, deadline: Option<Instant>, now: Instant) -> Self {
-        let last = deadline.and_then(|deadline| deadline.checked_sub(BEFORE_DEADLINE));
+        let last = deadline.map(|deadline| deadline.checked_sub(BEFORE_DEADLINE).unwrap_or(now));
         let mut timer = Self {
-            every,
-            // A watch shorter than that gets none.
-            last: last.filter(|last| *last > now),
-            next: None,
+            every: every.map_or(0, |every| (now + every).since(now).as_millis() as u64),
+            last: last.unwrap_or(Instant::NEVER),
+            next: Instant::NEVER,
         };
-        timer.schedule(now, deadline.is_some());
+        timer.schedule(now);
         timer
     }
 
     /// When it fires next.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.next
+        Some(self.next).filter(|next| *next != Instant::NEVER)
     }
 
     /// Whether it fires now; if so, the next time is set.
     pub(super) fn is_due(&mut self, now: Instant) -> bool {
-        if self.next.is_none_or(|next| now < next) {
-            return false;
+        let due = now >= self.next && self.next != Instant::NEVER;
+        if due {
+            self.schedule(now);
         }
-        let ends = self.last.is_some();
-        self.last = self.last.filter(|last| *last > now);
-        self.schedule(now, ends);
-        true
+        due
     }
 
-    /// `ends`: there is a deadline, so nothing fires after `last`.
-    fn schedule(&mut self, now: Instant, ends: bool) {
-        self.next = match (self.every, self.last) {
-            (None, _) => None,
-            (Some(_), None) if ends => None,
-            (Some(every), None) => Some(now + every),
-            (Some(every), Some(last)) => Some(last.min(now + every)),
+    fn schedule(&mut self, now: Instant) {
+        // Once the last one is due there is no other, and a watch too short for it gets none.
+        self.next = if self.every == 0 || now >= self.last {
+            Instant::NEVER
+        } else {
+            self.last.min(now + Duration::from_millis(self.every))
         };
     }
 }

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ringwatch_core::history::Mark;
 use ringwatch_core::object::{Change, Object as _};
 
+use smallvec::SmallVec;
+
 use super::object::Object;
 use super::wake::Wake;
 
@@ -159,9 +161,9 @@ fn announce_both(buckets: &Buckets, before: Option<&str>, now: Option<&str>, mar
     }
 }
 
-/// The watchers under one term.
+/// The watchers under one term; with terms like a node's name mostly one.
 #[derive(Debug, Default)]
-struct Bucket(Vec<Arc<Entry>>);
+struct Bucket(SmallVec<[Arc<Entry>; 1]>);
 
 impl Bucket {
     fn insert(&mut self, entry: Arc<Entry>) {

@@ -11,7 +11,7 @@ use ringwatch_core::transition::EventKind;
 use ringwatch_core::watcher::{Options, Start, State, Step, Watcher};
 
 use super::error::CacheError;
-use super::index::{Entry, Term};
+use super::index::Entry;
 use super::list;
 use super::map::ObjectMap;
 use super::object::Object;
@@ -63,7 +63,6 @@ pub struct Watch {
     shared: Arc<Shared>,
     watcher: Watcher<Predicate, Shown>,
     entry: Arc<Entry>,
-    term: Term,
     initial: Initial,
     batch: VecDeque<WatchEvent>,
     /// The watcher had everything when it last looked, so what it was not woken for does not concern it.
@@ -80,7 +79,7 @@ impl Watch {
         let mut initial = Initial(None);
         let start = match request.start {
             WatchStart::State(start) => {
-                initial = Initial(Some(list::state_to_watch(&shared, start).await?));
+                initial = Initial(Some(Box::new(list::state_to_watch(&shared, start).await?)));
                 Start::State
             }
             WatchStart::After(revision) => Start::After(revision),
@@ -119,7 +118,6 @@ impl Watch {
             shared,
             watcher,
             entry,
-            term,
             initial,
             batch: VecDeque::new(),
             idle: false,
@@ -228,7 +226,8 @@ fn catch_up(
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.shared.write().index.remove(&self.term, &self.entry);
+        let term = term_of(self.watcher.predicate(), &self.shared.decoder);
+        self.shared.write().index.remove(&term, &self.entry);
     }
 }
 
@@ -238,7 +237,9 @@ fn jittered(period: Duration) -> Duration {
 }
 
 /// The snapshot that a watch begins with, until it has been shown.
-struct Initial(Option<(ObjectMap, Revision)>);
+///
+/// Boxed, since most of a watch's life there is none.
+struct Initial(Option<Box<(ObjectMap, Revision)>>);
 
 /// The object that was shown last.
 struct Shown(Object);
@@ -248,13 +249,11 @@ impl State for Initial {
     type Object = Object;
 
     fn revision(&self) -> Revision {
-        self.0
-            .as_ref()
-            .map_or(Revision::ZERO, |(_, revision)| *revision)
+        self.0.as_ref().map_or(Revision::ZERO, |state| state.1)
     }
 
     fn next_after(&self, shown: Option<&Shown>) -> Option<(Shown, &Object)> {
-        let (objects, _) = self.0.as_ref()?;
+        let (objects, _) = self.0.as_deref()?;
         let object = match shown {
             Some(shown) => objects.from(shown.0.key(), false).next(),
             None => objects.iter().next(),

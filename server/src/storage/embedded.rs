@@ -46,6 +46,7 @@
 
 mod database;
 mod decide;
+mod folder;
 mod index;
 mod leases;
 mod log;

@@ -2,29 +2,13 @@
 
 use ringwatch_core::selector::LabelSelector;
 
-/// Any text is parsed or refused. An error points into the text and can be described. What was parsed prints a
-/// text that parses again, prints the same and matches the same.
+use super::selector::round_trip;
+
+/// What can be read prints, and is read again as the same.
 pub fn run(data: &[u8]) {
-    let Ok(text) = str::from_utf8(data) else {
-        return;
-    };
-    let selector = match LabelSelector::<&str>::parse(text) {
-        Ok(selector) => selector,
-        Err(error) => {
-            assert!(error.offset <= text.len(), "{error} in {text:?}");
-            assert!(!error.describe(text).to_string().is_empty());
-            return;
-        }
-    };
-    let printed = selector.to_string();
-    let again = LabelSelector::<&str>::parse(&printed)
-        .unwrap_or_else(|error| panic!("{text:?} printed as {printed:?}: {error}"));
-    assert_eq!(again.to_string(), printed, "from {text:?}");
-    for value in [None, Some(""), Some("a"), Some("5"), Some(text)] {
-        assert_eq!(
-            selector.matches(|_| value),
-            again.matches(|_| value),
-            "{text:?} and {printed:?} on {value:?}"
-        );
-    }
+    round_trip(data, |text, values| {
+        let selector = LabelSelector::<&str>::parse(text)?;
+        let matched = values.map(|value| selector.matches(|_| value));
+        Ok((selector.to_string(), matched))
+    });
 }

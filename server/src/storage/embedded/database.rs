@@ -12,6 +12,7 @@ use bytes::Bytes;
 use fjall::{Keyspace, KeyspaceCreateOptions, PersistMode};
 use ringwatch_core::revision::Revision;
 
+use super::folder::Folder;
 use super::log::{Log, take_whole};
 use super::options::Durability;
 use super::versions::Position;
@@ -31,58 +32,74 @@ const BLOCK_CACHE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A log on disk.
 pub(super) struct Database {
-    database: fjall::Database,
-    log: Keyspace,
-    about: Keyspace,
+    store: Store,
     /// How commits are made safe.
     mode: PersistMode,
+    /// Let go after the database is closed: fields are dropped in order.
+    _folder: Folder,
 }
 
 impl Database {
     /// Opens the folder, or makes it; also the floor.
     pub(super) fn open(
-        folder: &Path,
+        path: &Path,
         durability: Durability,
     ) -> Result<(Self, Revision), StorageError> {
-        let failed = |error: fjall::Error| {
-            let folder = folder.display();
-            StorageError::Damaged(match error {
-                fjall::Error::Locked => format!("{folder} is in use by another process"),
-                error => format!("{folder} cannot be opened: {error}"),
+        let folder = Folder::take(path)?;
+        let open = |store: &Path| {
+            Store::open(store).map_err(|error| {
+                StorageError::Damaged(format!("{} cannot be opened: {error}", path.display()))
             })
         };
-        let database = fjall::Database::builder(folder)
-            .cache_size(BLOCK_CACHE_BYTES)
-            .max_journaling_size(JOURNAL_BYTES)
-            .worker_threads(1)
-            .open()
-            .map_err(failed)?;
-        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+        let store = folder.store(|new| {
+            let store = open(new)?;
+            store.note("format", &FORMAT.to_be_bytes(), PersistMode::SyncAll)
+        })?;
         let opened = Self {
-            log: database.keyspace("log", options).map_err(failed)?,
-            about: database.keyspace("about", options).map_err(failed)?,
-            database,
+            store: open(&store)?,
             mode: match durability {
                 Durability::Fsync => PersistMode::SyncData,
                 Durability::None => PersistMode::Buffer,
             },
+            _folder: folder,
         };
-        opened.check_format(folder)?;
-        let floor = opened.number("floor")?.map_or(0, u64::from_be_bytes);
+        opened.check_format(path)?;
+        let floor = opened.store.number("floor")?.map_or(0, u64::from_be_bytes);
         Ok((opened, Revision::new(floor)))
     }
 
-    fn check_format(&self, folder: &Path) -> Result<(), StorageError> {
-        let Some(format) = self.number("format")?.map(u32::from_be_bytes) else {
-            return self.note("format", &FORMAT.to_be_bytes());
-        };
-        if format != FORMAT {
-            let folder = folder.display();
-            return Err(StorageError::Damaged(format!(
-                "{folder} has format {format}; this version reads format {FORMAT}"
-            )));
+    fn check_format(&self, path: &Path) -> Result<(), StorageError> {
+        let path = path.display();
+        match self.store.number("format")?.map(u32::from_be_bytes) {
+            Some(FORMAT) => Ok(()),
+            Some(format) => Err(StorageError::Damaged(format!(
+                "{path} has format {format}; this version reads format {FORMAT}"
+            ))),
+            None => Err(StorageError::Damaged(format!("{path} has no format"))),
         }
-        Ok(())
+    }
+}
+
+/// The database and its parts.
+struct Store {
+    database: fjall::Database,
+    log: Keyspace,
+    about: Keyspace,
+}
+
+impl Store {
+    fn open(path: &Path) -> fjall::Result<Self> {
+        let database = fjall::Database::builder(path)
+            .cache_size(BLOCK_CACHE_BYTES)
+            .max_journaling_size(JOURNAL_BYTES)
+            .worker_threads(1)
+            .open()?;
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+        Ok(Self {
+            log: database.keyspace("log", options)?,
+            about: database.keyspace("about", options)?,
+            database,
+        })
     }
 
     fn number<const N: usize>(&self, name: &str) -> Result<Option<[u8; N]>, StorageError> {
@@ -93,8 +110,8 @@ impl Database {
         Ok(Some(bytes.as_ref().try_into().map_err(|_| damaged())?))
     }
 
-    fn note(&self, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
-        let mut batch = self.database.batch().durability(Some(self.mode));
+    fn note(&self, name: &str, bytes: &[u8], mode: PersistMode) -> Result<(), StorageError> {
+        let mut batch = self.database.batch().durability(Some(mode));
         batch.insert(&self.about, name, bytes);
         batch.commit().map_err(failed)
     }
@@ -112,21 +129,21 @@ impl Log for Database {
             self.mode
         };
         let mut batch = fjall::OwnedWriteBatch::with_capacity(
-            self.database.clone(),
+            self.store.database.clone(),
             added.len() + removed.len(),
         )
         .durability(Some(mode));
         for (position, bytes) in added {
-            batch.insert(&self.log, key(position), bytes);
+            batch.insert(&self.store.log, key(position), bytes);
         }
         for position in removed {
-            batch.remove(&self.log, key(position));
+            batch.remove(&self.store.log, key(position));
         }
         batch.commit().map_err(failed)
     }
 
     fn read(&self, position: Position) -> Result<Option<Bytes>, StorageError> {
-        let found = self.log.get(key(position)).map_err(failed)?;
+        let found = self.store.log.get(key(position)).map_err(failed)?;
         Ok(found.map(|bytes| own(&bytes)))
     }
 
@@ -136,7 +153,7 @@ impl Log for Database {
         through: Revision,
         count: usize,
     ) -> Result<Vec<(Position, Bytes)>, StorageError> {
-        let records = self.log.range(key(from)..).map(|entry| {
+        let records = self.store.log.range(key(from)..).map(|entry| {
             let (key, bytes) = entry.into_inner().map_err(failed)?;
             Ok((position(&key)?, own(&bytes)))
         });
@@ -144,11 +161,15 @@ impl Log for Database {
     }
 
     fn set_floor(&self, floor: Revision) -> Result<(), StorageError> {
-        self.note("floor", &floor.get().to_be_bytes())
+        self.store
+            .note("floor", &floor.get().to_be_bytes(), self.mode)
     }
 
     fn flush(&self) -> Result<(), StorageError> {
-        self.database.persist(PersistMode::SyncAll).map_err(failed)
+        self.store
+            .database
+            .persist(PersistMode::SyncAll)
+            .map_err(failed)
     }
 }
 
@@ -193,7 +214,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (database, floor) = Database::open(folder.path(), Durability::None).unwrap();
         assert_eq!(floor, Revision::ZERO);
-        database.note("format", &9u32.to_be_bytes()).unwrap();
+        let format = 9u32.to_be_bytes();
+        database
+            .store
+            .note("format", &format, PersistMode::SyncAll)
+            .unwrap();
         drop(database);
         let refused = Database::open(folder.path(), Durability::None).err();
         let Some(StorageError::Damaged(why)) = refused else {
