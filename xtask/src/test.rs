@@ -88,6 +88,7 @@ fn properties() -> Result<()> {
     let mut found = false;
     for (folder, package) in [
         ("core/tests", "ringwatch-core"),
+        ("server/tests", "ringwatch-server"),
         ("tests/tests", "ringwatch-tests"),
     ] {
         let mut files = places::rust_files(folder)?;
@@ -108,7 +109,7 @@ fn properties() -> Result<()> {
         Ok(())
     } else {
         Err(Failure::new(format!(
-            "no file *{PROPERTY_SUFFIX}.rs in core/tests or tests/tests"
+            "no file *{PROPERTY_SUFFIX}.rs in core/tests, server/tests or tests/tests"
         )))
     }
 }

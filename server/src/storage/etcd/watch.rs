@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::assemble::{Assembler, Unusable};
 use super::client::{Client, FIRST_PAUSE, LONGEST_PAUSE, Message, Read, Stream};
@@ -131,7 +131,14 @@ impl Watch {
                             progress.doubts.spawn(self.newest());
                         }
                         self.known = self.known.max(newest);
-                        self.check_history().await?;
+                        if let Err(failure) = self.check_history().await {
+                            // The watch's own end, if there is one, says where history begins.
+                            let own = timeout(ASK_AGAIN, stream.next()).await;
+                            return Err(match own {
+                                Ok(Err(own @ Failure::Compacted(Some(_)))) => own,
+                                _ => failure,
+                            });
+                        }
                         self.ask(&mut stream, &mut progress).await?;
                     }
                     Message::Events(batch) => {
