@@ -26,6 +26,7 @@ mod request;
 mod shared;
 mod sizing;
 mod state;
+mod verify;
 mod wake;
 mod watch;
 
@@ -33,7 +34,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ringwatch_core::digest::Digest;
 use ringwatch_core::json::PathError;
 use ringwatch_core::revision::{Revision, StartFrom};
 use tokio::task::JoinHandle;
@@ -45,6 +45,7 @@ pub use map::ObjectMap;
 pub use object::Object;
 pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
 pub use sizing::{Capacity, FRESH};
+pub use verify::Verified;
 pub use watch::{Watch, WatchEnd, WatchEvent};
 
 use crate::storage::Storage;
@@ -148,18 +149,10 @@ impl Cache {
         self.shared.quarantine().values().cloned().collect()
     }
 
-    /// What the cache holds at its newest revision: that revision and the digest of all keys and their
-    /// revisions, to be compared with storage at the same revision.
-    pub fn digest(&self) -> (Revision, Digest) {
-        let (objects, revision) = {
-            let state = self.shared.read();
-            (state.objects.clone(), state.revision())
-        };
-        let mut digest = Digest::EMPTY;
-        for object in objects.iter() {
-            digest.add(object.key(), object.revision());
-        }
-        (revision, digest)
+    /// Compares the cache with storage at one revision. To be called now and then: that they differ is a bug, here
+    /// or there, and better found than served.
+    pub async fn verify(&self) -> Result<Verified, CacheError> {
+        verify::verify(&self.shared).await
     }
 }
 
