@@ -338,6 +338,7 @@ fn disk(options: Options) -> Home {
 }
 
 proptest! {
+    // Each case opens stores on disk many times. So it is not one of the files that are run on 10 000 cases.
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
