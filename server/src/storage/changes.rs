@@ -97,9 +97,4 @@ impl ChangeSender {
     pub async fn asked(&mut self) -> bool {
         self.asked.recv().await.is_some()
     }
-
-    /// Waits until the reader is gone.
-    pub async fn closed(&self) {
-        self.sender.closed().await;
-    }
 }

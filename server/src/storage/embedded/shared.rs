@@ -37,8 +37,9 @@ impl State {
 
 /// The state, the log and how far they are committed.
 pub(super) struct Shared {
-    /// Plain maps under a lock, not a persistent map, which copies nodes with every write. The writer holds it for the decisions of one batch or one step of
-    /// a sweep (under a millisecond), a reader for one chunk of keys, and none of them across an `await` or a read from the disk.
+    /// Plain maps under a lock, not a persistent map, which copies nodes with every write. The writer holds it for the
+    /// decisions of one batch or one step of a sweep (under a millisecond), a reader for one chunk of keys, and none of them
+    /// across an `await` or a read from the disk.
     state: RwLock<State>,
     /// `None` once the store is closed. Readers hold it while they read, so that closing waits for them and then truly
     /// releases the folder. Only closing writes.
