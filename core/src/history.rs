@@ -141,6 +141,17 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
         revision: Revision,
         changes: impl IntoIterator<Item = C>,
     ) -> Result<(), NotNewer> {
+        self.push_evicting(revision, changes, drop)
+    }
+
+    /// As [`push_all`](History::push_all), but hands over what gives way instead of dropping it: an owner that
+    /// holds a lock need not free memory while others wait.
+    pub fn push_evicting(
+        &mut self,
+        revision: Revision,
+        changes: impl IntoIterator<Item = C>,
+        mut evicted: impl FnMut(Entry<C>),
+    ) -> Result<(), NotNewer> {
         if revision <= self.newest {
             return Err(NotNewer {
                 newest: self.newest,
@@ -148,7 +159,9 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
         }
         self.newest = revision;
         for change in changes {
-            self.append(Entry { revision, change });
+            if let Some(oldest) = self.append(Entry { revision, change }) {
+                evicted(oldest);
+            }
         }
         Ok(())
     }
@@ -200,32 +213,38 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
         first.iter().chain(wrapped).filter_map(Place::as_ref)
     }
 
-    fn append(&mut self, entry: Entry<C>) {
-        if self.len() >= self.capacity() && !self.is_empty() {
-            self.evict();
-        }
+    /// Enters an entry and gives the one that has to go for it.
+    fn append(&mut self, entry: Entry<C>) -> Option<Entry<C>> {
+        let full = self.len() >= self.capacity() && !self.is_empty();
+        let evicted = if full { self.evict() } else { None };
         let slot = self.slot(self.end);
         self.end = self.end.wrapping_add(1);
         match self.slots.as_mut().get_mut(slot) {
-            Some(place) => *place = Place::Taken(entry),
+            Some(place) => {
+                *place = Place::Taken(entry);
+                evicted
+            }
             // No storage at all: the entry is evicted as it comes.
             None => {
                 self.start = self.end;
                 self.floor = entry.revision;
+                Some(entry)
             }
         }
     }
 
-    /// Drops the oldest entry. Its revision becomes the floor: who has seen all of it misses
+    /// Takes the oldest entry out. Its revision becomes the floor: who has seen all of it misses
     /// nothing, who has not misses this entry. That holds for transactions too, whose other entries may still be here.
-    fn evict(&mut self) {
+    fn evict(&mut self) -> Option<Entry<C>> {
         let after = self.slot(self.start.wrapping_add(1));
         let oldest = self.slots.as_mut().get_mut(self.head);
-        if let Some(oldest) = oldest.and_then(Place::take) {
+        let oldest = oldest.and_then(Place::take);
+        if let Some(oldest) = &oldest {
             self.floor = self.floor.max(oldest.revision);
         }
         self.start = self.start.wrapping_add(1);
         self.head = after;
+        oldest
     }
 
     /// The slot of an index between `start` and `start + capacity`.

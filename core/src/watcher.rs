@@ -174,12 +174,13 @@ impl<P, K> Watcher<P, K> {
             Start::After(revision) => (revision, Progress::Replay),
             Start::Now => (history.newest(), Progress::Live),
         };
+        let deadline = options.deadline.unwrap_or(Instant::NEVER);
         Ok(Self {
             predicate,
             cursor: history.since(after)?,
             progress,
-            bookmarks: BookmarkTimer::new(options.bookmark_every, options.deadline, now),
-            deadline: options.deadline.unwrap_or(Instant::NEVER),
+            bookmarks: BookmarkTimer::new(options.bookmark_every, deadline, now),
+            deadline,
             initial_events_end: options.initial_events_end,
         })
     }
@@ -329,7 +330,7 @@ impl<P, K> Watcher<P, K> {
     /// The reader has everything up to `newest`.
     fn poll_timers<'a, O>(&mut self, newest: Revision, now: Instant) -> Step<'a, O> {
         // A watch that began in the future has nothing to say before that.
-        if !self.cursor.is_ahead() && self.bookmarks.is_due(now) {
+        if !self.cursor.is_ahead() && self.bookmarks.is_due(self.deadline, now) {
             return Step::Bookmark {
                 revision: newest,
                 initial_events_end: false,

@@ -8,28 +8,25 @@ use crate::time::Instant;
 /// the stream ended.
 const BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Fires every period, and once shortly before the deadline.
+/// Fires every period, and once shortly before the deadline of the watch.
 ///
-/// A server has one for each of its watchers, so it is kept small: moments that do not come are
-/// [`Instant::NEVER`].
+/// A server has one for each of its watchers, so it is kept small: it does not know the deadline but is told, and a
+/// moment that does not come is [`Instant::NEVER`].
 #[derive(Debug, Clone)]
 pub(super) struct BookmarkTimer {
-    /// The period in milliseconds; 0 if no bookmarks are wanted.
-    every: u64,
-    /// When the last bookmark is due, if there is a deadline.
-    last: Instant,
     next: Instant,
+    /// The period in milliseconds; 0 if no bookmarks are wanted.
+    every: u32,
 }
 
 impl BookmarkTimer {
-    pub(super) fn new(every: Option<Duration>, deadline: Option<Instant>, now: Instant) -> Self {
-        let last = deadline.map(|deadline| deadline.checked_sub(BEFORE_DEADLINE).unwrap_or(now));
+    pub(super) fn new(every: Option<Duration>, deadline: Instant, now: Instant) -> Self {
+        let every = every.map_or(0, |every| (now + every).since(now).as_millis());
         let mut timer = Self {
-            every: every.map_or(0, |every| (now + every).since(now).as_millis() as u64),
-            last: last.unwrap_or(Instant::NEVER),
             next: Instant::NEVER,
+            every: u32::try_from(every).unwrap_or(u32::MAX),
         };
-        timer.schedule(now);
+        timer.schedule(deadline, now);
         timer
     }
 
@@ -39,20 +36,24 @@ impl BookmarkTimer {
     }
 
     /// Whether it fires now; if so, the next time is set.
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+    pub(super) fn is_due(&mut self, deadline: Instant, now: Instant) -> bool {
         let due = now >= self.next && self.next != Instant::NEVER;
         if due {
-            self.schedule(now);
+            self.schedule(deadline, now);
         }
         due
     }
 
-    fn schedule(&mut self, now: Instant) {
+    fn schedule(&mut self, deadline: Instant, now: Instant) {
+        let last = match deadline {
+            Instant::NEVER => Instant::NEVER,
+            deadline => deadline.checked_sub(BEFORE_DEADLINE).unwrap_or(now),
+        };
         // Once the last one is due there is no other, and a watch too short for it gets none.
-        self.next = if self.every == 0 || now >= self.last {
+        self.next = if self.every == 0 || now >= last {
             Instant::NEVER
         } else {
-            self.last.min(now + Duration::from_millis(self.every))
+            last.min(now + Duration::from_millis(self.every.into()))
         };
     }
 }
@@ -68,32 +69,24 @@ mod tests {
     }
 
     /// The seconds at which a timer fires that is asked every second for `until` seconds.
-    fn fired(mut timer: BookmarkTimer, until: u64) -> std::vec::Vec<u64> {
+    fn fired(every: Option<Duration>, deadline: Instant, until: u64) -> std::vec::Vec<u64> {
+        let mut timer = BookmarkTimer::new(every, deadline, at(0));
         (0..=until)
-            .filter(|second| timer.is_due(at(*second)))
+            .filter(|second| timer.is_due(deadline, at(*second)))
             .collect()
     }
 
     #[test]
     fn fires_every_period_and_before_the_deadline() {
-        assert_eq!(
-            fired(BookmarkTimer::new(MINUTE, None, at(0)), 200),
-            [60, 120, 180]
-        );
-        assert_eq!(
-            fired(BookmarkTimer::new(MINUTE, Some(at(130)), at(0)), 200),
-            [60, 120, 128]
-        );
-        assert_eq!(
-            fired(BookmarkTimer::new(MINUTE, Some(at(10)), at(0)), 200),
-            [8]
-        );
+        assert_eq!(fired(MINUTE, Instant::NEVER, 200), [60, 120, 180]);
+        assert_eq!(fired(MINUTE, at(130), 200), [60, 120, 128]);
+        assert_eq!(fired(MINUTE, at(10), 200), [8]);
     }
 
     #[test]
     fn stays_silent_when_not_wanted_or_too_short() {
-        assert!(fired(BookmarkTimer::new(None, Some(at(130)), at(0)), 200).is_empty());
-        assert!(fired(BookmarkTimer::new(MINUTE, Some(at(2)), at(0)), 200).is_empty());
-        assert!(fired(BookmarkTimer::new(MINUTE, Some(at(1)), at(0)), 200).is_empty());
+        assert!(fired(None, at(130), 200).is_empty());
+        assert!(fired(MINUTE, at(2), 200).is_empty());
+        assert!(fired(MINUTE, at(1), 200).is_empty());
     }
 }
