@@ -15,6 +15,7 @@
 //! - When storage has to be listed again, watchers get the difference and stay.
 //! - A value that cannot be decoded is [quarantined](Cache::quarantined), and everything else is served.
 
+mod alarm;
 mod decode;
 mod error;
 mod index;
@@ -84,15 +85,15 @@ impl Default for Options {
 #[derive(Clone)]
 pub struct Cache {
     shared: Arc<Shared>,
-    _reflector: Arc<Reflector>,
+    _tasks: Arc<Tasks>,
 }
 
-/// Ends the reflector with the last handle.
-struct Reflector(JoinHandle<()>);
+/// What runs for the cache; ends with the last handle.
+struct Tasks([JoinHandle<()>; 2]);
 
-impl Drop for Reflector {
+impl Drop for Tasks {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -106,9 +107,13 @@ impl Cache {
         let decoder = Decoder::new(resource.prefix.as_str(), &resource.format)?;
         let shared = Arc::new(Shared::new(storage, resource, decoder, options));
         let reflector = tokio::spawn(reflector::run(shared.clone()));
+        let alarms = tokio::spawn({
+            let shared = shared.clone();
+            async move { shared.alarms.run(&shared.clock).await }
+        });
         Ok(Self {
             shared,
-            _reflector: Arc::new(Reflector(reflector)),
+            _tasks: Arc::new(Tasks([reflector, alarms])),
         })
     }
 

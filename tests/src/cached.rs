@@ -11,6 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use ringwatch_core::{
     revision::{Revision, StartFrom},
     transition::EventKind,
@@ -67,7 +68,7 @@ impl Cached {
 impl Storage for Cached {
     async fn get(&self, key: &str) -> Result<Got, StorageError> {
         let (objects, revision) = self.objects(StartFrom::Newest).await?;
-        let found = objects.iter().find(|object| &**object.storage_key() == key);
+        let found = objects.iter().find(|object| object.storage_key() == key);
         Ok(Got {
             found: found.map(key_value),
             revision,
@@ -78,7 +79,7 @@ impl Storage for Cached {
         let start = list.at.map_or(StartFrom::Newest, StartFrom::Exact);
         let (objects, revision) = self.objects(start).await?;
         let wanted = |object: &&Object| {
-            let key = &**object.storage_key();
+            let key = object.storage_key();
             key.starts_with(&list.prefix) && list.after.as_deref().is_none_or(|after| key > after)
         };
         let mut items: Vec<_> = objects.iter().filter(wanted).map(key_value).collect();
@@ -123,7 +124,7 @@ impl Storage for Cached {
             prefix: prefix.to_owned(),
             before: objects
                 .iter()
-                .map(|o| (o.storage_key().clone(), key_value(o)))
+                .map(|o| (o.storage_key().into(), key_value(o)))
                 .collect(),
             cache: self.cache.clone(),
             sender,
@@ -216,7 +217,7 @@ impl Follower {
         else {
             panic!("a bookmark that was not asked for");
         };
-        let key = object.storage_key().clone();
+        let key: Arc<str> = object.storage_key().into();
         let (current, previous) = if kind == EventKind::Deleted {
             (None, self.before.remove(&key))
         } else {
@@ -265,8 +266,8 @@ impl Follower {
 
 fn key_value(object: &Object) -> KeyValue {
     KeyValue {
-        key: object.storage_key().clone(),
-        value: object.bytes().clone(),
+        key: object.storage_key().into(),
+        value: Bytes::copy_from_slice(object.bytes()),
         mod_revision: object.revision(),
         create_revision: object.create_revision(),
         condition: Condition::Sound,

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::BytesMut;
 use ringwatch_core::json::line::{RevisionSpot, Spliced, SpotError};
 use ringwatch_core::json::{Limits, MAX_PATHS, Path, PathError, ScanError, Text, Value, scan};
 use ringwatch_core::key::{Key, KeyError};
 use ringwatch_core::revision::Revision;
 
-use super::object::{Object, Parts, Words};
+use smallvec::SmallVec;
+
+use super::object::{Object, Parts, Span};
 use crate::storage::{Condition, KeyValue};
 
 /// What a resource's values are.
@@ -101,25 +102,34 @@ impl Session<'_> {
         let Some(name) = key.strip_prefix(&*decoder.prefix) else {
             return Err(fail(Why::Foreign));
         };
-        let key_at = key.len() - name.len();
+        let revisions = (create_revision, mod_revision);
         let parts = if decoder.json {
             Key::parse(name).map_err(|error| fail(Why::Key(error)))?;
-            self.read_json(&value, mod_revision).map_err(fail)?
+            let keys = (&*key, name);
+            self.read_json(&value, keys, mod_revision).map_err(fail)?
         } else {
+            let mut buffer = Vec::with_capacity(value.len() + key.len());
+            buffer.extend_from_slice(&value);
             Parts {
-                bytes: value,
-                labels: Box::default(),
-                fields: Box::default(),
+                key_from: buffer.len(),
+                name: append_keys(&mut buffer, (&key, name)),
+                buffer,
+                spot: None,
+                labels: 0,
+                words: SmallVec::new(),
             }
         };
-        let revisions = (create_revision, mod_revision);
-        let names = decoder.fields.clone();
-        Ok(Object::new(key, key_at, revisions, names, parts))
+        Ok(Object::new(revisions, decoder.fields.clone(), parts))
     }
 
     /// One scan finds everything; the bytes are then copied once, with the resourceVersion in its
-    /// place, and what was found is moved along.
-    fn read_json(&self, value: &[u8], revision: Revision) -> Result<Parts, Why> {
+    /// place, and what was found is moved along. `keys` are those in storage and in the resource.
+    fn read_json(
+        &self,
+        value: &[u8],
+        keys: (&str, &str),
+        revision: Revision,
+    ) -> Result<Parts, Why> {
         let mut places = [None; MAX_PATHS];
         let found = places.get_mut(..self.paths.len()).ok_or(Why::Corrupt)?;
         scan(value, &Limits::default(), &self.paths, found).map_err(Why::Json)?;
@@ -129,23 +139,41 @@ impl Session<'_> {
         let spot = RevisionSpot::from_values(value, *metadata, *version).map_err(Why::Spot)?;
         let spliced = spot.splice(value, revision);
 
-        let mut bytes = BytesMut::with_capacity(spliced.len());
+        let mut buffer = Vec::with_capacity(spliced.len() + keys.0.len());
         spliced
             .pieces()
-            .for_each(|piece| bytes.extend_from_slice(piece));
-        let words = Finder {
+            .for_each(|piece| buffer.extend_from_slice(piece));
+        let key_from = buffer.len();
+        let name = append_keys(&mut buffer, keys);
+        let mut finder = Finder {
             source: value,
             spliced: &spliced,
+            buffer,
         };
-        let labels = labels.iter().flat_map(Value::entries);
+        let mut words = SmallVec::new();
+        for (key, value) in labels.iter().flat_map(Value::entries) {
+            if let Some(value) = value.as_text() {
+                words.push(finder.text(key));
+                words.push(finder.text(value));
+            }
+        }
+        let labels = words.len() / 2;
+        words.extend(fields.iter().map(|value| finder.field(*value)));
         Ok(Parts {
-            bytes: bytes.freeze(),
-            labels: labels
-                .filter_map(|(key, value)| Some((words.text(key), words.text(value.as_text()?))))
-                .collect(),
-            fields: fields.iter().map(|value| words.field(*value)).collect(),
+            buffer: finder.buffer,
+            key_from,
+            name,
+            spot: spliced.spot(),
+            labels,
+            words,
         })
     }
+}
+
+/// Puts the key in storage behind the bytes, and says where in it the key in the resource is.
+fn append_keys(buffer: &mut Vec<u8>, (key, name): (&str, &str)) -> Span {
+    buffer.extend_from_slice(key.as_bytes());
+    Span::new(buffer.len() - name.len(), name.len())
 }
 
 const WELL_KNOWN: [Path<'static>; 3] = {
@@ -156,24 +184,33 @@ const WELL_KNOWN: [Path<'static>; 3] = {
     }
 };
 
-/// Says where texts of a scanned value are in the spliced one.
+/// Says where texts of a scanned value are in the object's buffer, and adds those that are spelled with escapes.
 struct Finder<'a> {
     source: &'a [u8],
     spliced: &'a Spliced<'a>,
+    buffer: Vec<u8>,
 }
 
 impl Finder<'_> {
-    fn text(&self, text: Text<'_>) -> Words {
+    fn text(&mut self, text: Text<'_>) -> Span {
         match text.plain() {
             Some(plain) => self.there(plain),
-            None => Words::Here(text.to_string().into()),
+            None => {
+                let start = self.buffer.len();
+                text.chars().for_each(|char| {
+                    let mut place = [0; 4];
+                    let encoded = char.encode_utf8(&mut place);
+                    self.buffer.extend_from_slice(encoded.as_bytes());
+                });
+                Span::new(start, self.buffer.len() - start)
+            }
         }
     }
 
     /// A field as selectors compare it: texts decoded, the rest as it is written; nothing is the empty text.
-    fn field(&self, value: Option<Value<'_>>) -> Words {
+    fn field(&mut self, value: Option<Value<'_>>) -> Span {
         match value.filter(|value| !value.is_null()) {
-            None => Words::Here("".into()),
+            None => Span::new(0, 0),
             Some(value) => match value.as_text() {
                 Some(text) => self.text(text),
                 None => self.there(value.raw()),
@@ -182,13 +219,12 @@ impl Finder<'_> {
     }
 
     /// `part` is a slice of the source, so the difference of the addresses is where it begins.
-    fn there(&self, part: &str) -> Words {
+    fn there(&self, part: &str) -> Span {
         let start = part
             .as_ptr()
             .addr()
             .wrapping_sub(self.source.as_ptr().addr());
-        let start = self.spliced.moved(start) as u32;
-        Words::There(start..start + part.len() as u32)
+        Span::new(self.spliced.moved(start), part.len())
     }
 }
 

@@ -3,19 +3,24 @@
 //! Each watcher is entered under one term: the most telling one that its predicate demands. A change is looked
 //! up by the terms of the object before *and* after it, since a watcher must hear when an object leaves
 //! its selection. What is found is a superset: every watcher still applies its whole predicate. So the cost of a
-//! change follows the number of watchers that may care, not of all.
+//! change follows the number of watchers that may care, not of all, and terms can be kept as mere hashes: two
+//! that meet cost a look and nothing else.
 
-use std::collections::HashMap;
+mod bucket;
+
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU32;
 
+use hashbrown::HashTable;
 use ringwatch_core::history::Mark;
 use ringwatch_core::object::{Change, Object as _};
-
 use smallvec::SmallVec;
 
+use super::alarm::Queued;
 use super::object::Object;
 use super::wake::Wake;
+use bucket::Bucket;
 
 /// What a watcher's predicate demands of every object it wants; the first that applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,157 +40,169 @@ pub(super) enum Term {
 /// The watchers of one resource by their terms.
 #[derive(Debug, Default)]
 pub(super) struct WatcherIndex {
-    keys: Buckets,
-    namespaces: Buckets,
-    fields: HashMap<usize, Buckets>,
-    labels: HashMap<Box<str>, Buckets>,
-    anything: Bucket,
+    /// Keyed anew in every process: nobody outside can aim at one bucket.
+    hasher: RandomState,
+    buckets: HashTable<Bucket>,
+    /// How many watchers there are of each class. Terms that nobody asks for are not looked up.
+    counts: SmallVec<[u32; 8]>,
 }
 
-type Buckets = HashMap<Box<str>, Bucket>;
+/// A kind of term. Fields come last, as many as there are.
+type Class = u32;
+const ANYTHING: Class = 0;
+const KEY: Class = 1;
+const NAMESPACE: Class = 2;
+const LABEL: Class = 3;
+const FIELD: Class = 4;
 
 /// A watcher's place in the index.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) wake: Wake,
+    pub(super) queued: Queued,
+    class: Class,
+    /// The hash of the term.
+    term: u32,
     /// Where in its bucket it is, so that it can be taken out without a search. Only changed with the
     /// index in hand.
-    place: AtomicUsize,
-}
-
-impl Entry {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            wake: Wake::new(),
-            place: AtomicUsize::new(usize::MAX),
-        })
-    }
+    place: AtomicU32,
 }
 
 impl WatcherIndex {
-    pub(super) fn insert(&mut self, term: &Term, entry: &Arc<Entry>) {
-        self.bucket_mut(term).insert(entry.clone());
+    /// Enters a watcher.
+    pub(super) fn insert(&mut self, term: &Term) -> Arc<Entry> {
+        let (class, term) = match term {
+            Term::Anything => (ANYTHING, self.hash(ANYTHING, "", "")),
+            Term::Key(key) => (KEY, self.hash(KEY, key, "")),
+            Term::Namespace(name) => (NAMESPACE, self.hash(NAMESPACE, name, "")),
+            Term::Label(label, value) => (LABEL, self.hash(LABEL, label, value)),
+            Term::Field(place, value) => {
+                let class = FIELD + *place as Class;
+                (class, self.hash(class, value, ""))
+            }
+        };
+        let entry = Arc::new(Entry {
+            wake: Wake::new(),
+            queued: Queued::new(),
+            class,
+            term,
+            place: AtomicU32::new(u32::MAX),
+        });
+        let count = class as usize;
+        self.counts.resize(self.counts.len().max(count + 1), 0);
+        if let Some(count) = self.counts.get_mut(count) {
+            *count += 1;
+        }
+        let found = self
+            .buckets
+            .find_mut(spread(term), |bucket| bucket.term() == term);
+        match found {
+            Some(bucket) => bucket.insert(entry.clone()),
+            None => {
+                let bucket = Bucket::new(entry.clone());
+                self.buckets
+                    .insert_unique(spread(term), bucket, |bucket| spread(bucket.term()));
+            }
+        }
+        entry
     }
 
-    pub(super) fn remove(&mut self, term: &Term, entry: &Arc<Entry>) {
-        let bucket = self.bucket_mut(term);
-        bucket.remove(entry);
-        if bucket.0.is_empty() {
-            self.forget(term);
+    /// Takes a watcher out.
+    pub(super) fn remove(&mut self, entry: &Arc<Entry>) {
+        let found = self
+            .buckets
+            .find_entry(spread(entry.term), |bucket| bucket.term() == entry.term);
+        let Ok(mut found) = found else {
+            return;
+        };
+        if let Some(count) = self.counts.get_mut(entry.class as usize) {
+            *count = count.saturating_sub(1);
+        }
+        if found.get_mut().remove(entry) {
+            found.remove();
+            // A crowd that has left leaves no empty room behind.
+            if self.buckets.len() * 8 < self.buckets.capacity() {
+                let hash = |bucket: &Bucket| spread(bucket.term());
+                self.buckets.shrink_to(self.buckets.len() * 2, hash);
+            }
         }
     }
 
-    /// Sends every watcher that may care to `mark`, and wakes it.
-    pub(super) fn announce(&self, change: &Change<Object>, mark: Mark) {
-        self.anything.announce(mark);
+    /// Calls every waiting watcher that may care to `mark`; their bells are left to be rung.
+    pub(super) fn call(&self, change: &Change<Object>, mark: Mark, called: &mut Vec<Arc<Entry>>) {
+        self.call_one(ANYTHING, "", "", mark, called);
         let (before, now) = (change.previous(), change.current());
         let subject = change.subject();
         // Key and namespace are the same before and after.
-        announce(&self.keys, subject.key(), mark);
-        if let Some((namespace, _)) = subject.key().split_once('/') {
-            announce(&self.namespaces, namespace, mark);
+        if self.wanted(KEY) {
+            self.call_one(KEY, subject.key(), "", mark, called);
         }
-        for (field, buckets) in &self.fields {
-            let [before, now] = [before, now].map(|object| object?.field_at(*field));
-            announce_both(buckets, before, now, mark);
-        }
-        for (label, buckets) in &self.labels {
-            let [before, now] = [before, now].map(|object| object?.label(label));
-            announce_both(buckets, before, now, mark);
-        }
-    }
-
-    /// Wakes everyone: the state has jumped, or is about to end.
-    pub(super) fn announce_all(&self, mark: Mark) {
-        let maps = [&self.keys, &self.namespaces].into_iter();
-        let maps = maps.chain(self.fields.values()).chain(self.labels.values());
-        maps.flat_map(HashMap::values)
-            .for_each(|bucket| bucket.announce(mark));
-        self.anything.announce(mark);
-    }
-
-    fn bucket_mut(&mut self, term: &Term) -> &mut Bucket {
-        match term {
-            Term::Key(key) => self.keys.entry(key.clone()).or_default(),
-            Term::Namespace(name) => self.namespaces.entry(name.clone()).or_default(),
-            Term::Field(field, value) => {
-                let buckets = self.fields.entry(*field).or_default();
-                buckets.entry(value.clone()).or_default()
-            }
-            Term::Label(label, value) => {
-                let buckets = self.labels.entry(label.clone()).or_default();
-                buckets.entry(value.clone()).or_default()
-            }
-            Term::Anything => &mut self.anything,
-        }
-    }
-
-    /// Drops a bucket that has become empty, and the map it was the last of.
-    fn forget(&mut self, term: &Term) {
-        match term {
-            Term::Key(key) => drop(self.keys.remove(key)),
-            Term::Namespace(name) => drop(self.namespaces.remove(name)),
-            Term::Field(field, value) => {
-                if let Some(buckets) = self.fields.get_mut(field) {
-                    buckets.remove(value);
-                    if buckets.is_empty() {
-                        self.fields.remove(field);
-                    }
-                }
-            }
-            Term::Label(label, value) => {
-                if let Some(buckets) = self.labels.get_mut(label) {
-                    buckets.remove(value);
-                    if buckets.is_empty() {
-                        self.labels.remove(label);
-                    }
-                }
-            }
-            Term::Anything => {}
-        }
-    }
-}
-
-fn announce(buckets: &Buckets, value: &str, mark: Mark) {
-    if let Some(bucket) = buckets.get(value) {
-        bucket.announce(mark);
-    }
-}
-
-fn announce_both(buckets: &Buckets, before: Option<&str>, now: Option<&str>, mark: Mark) {
-    if let Some(now) = now {
-        announce(buckets, now, mark);
-    }
-    if let Some(before) = before.filter(|before| Some(*before) != now) {
-        announce(buckets, before, mark);
-    }
-}
-
-/// The watchers under one term; with terms like a node's name mostly one.
-#[derive(Debug, Default)]
-struct Bucket(SmallVec<[Arc<Entry>; 1]>);
-
-impl Bucket {
-    fn insert(&mut self, entry: Arc<Entry>) {
-        entry.place.store(self.0.len(), Ordering::Relaxed);
-        self.0.push(entry);
-    }
-
-    fn remove(&mut self, entry: &Arc<Entry>) {
-        let place = entry.place.load(Ordering::Relaxed);
-        if self
-            .0
-            .get(place)
-            .is_some_and(|held| Arc::ptr_eq(held, entry))
+        if self.wanted(NAMESPACE)
+            && let Some((namespace, _)) = subject.key().split_once('/')
         {
-            self.0.swap_remove(place);
-            if let Some(moved) = self.0.get(place) {
-                moved.place.store(place, Ordering::Relaxed);
+            self.call_one(NAMESPACE, namespace, "", mark, called);
+        }
+        for class in FIELD..self.counts.len() as Class {
+            if self.wanted(class) {
+                let place = (class - FIELD) as usize;
+                let [before, now] = [before, now].map(|object| object?.field_at(place));
+                let before = before.filter(|before| Some(*before) != now);
+                for value in now.into_iter().chain(before) {
+                    self.call_one(class, value, "", mark, called);
+                }
+            }
+        }
+        if self.wanted(LABEL) {
+            for (label, value) in now.into_iter().flat_map(Object::labels) {
+                self.call_one(LABEL, label, value, mark, called);
+            }
+            for (label, value) in before.into_iter().flat_map(Object::labels) {
+                if now.is_none_or(|now| now.label(label) != Some(value)) {
+                    self.call_one(LABEL, label, value, mark, called);
+                }
             }
         }
     }
 
-    fn announce(&self, mark: Mark) {
-        self.0.iter().for_each(|entry| entry.wake.announce(mark));
+    /// Calls everyone: the state has jumped, or is about to end.
+    pub(super) fn call_all(&self, mark: Mark, called: &mut Vec<Arc<Entry>>) {
+        for bucket in &self.buckets {
+            bucket.call(mark, called);
+        }
     }
+
+    fn wanted(&self, class: Class) -> bool {
+        self.counts
+            .get(class as usize)
+            .is_some_and(|count| *count > 0)
+    }
+
+    fn call_one(
+        &self,
+        class: Class,
+        name: &str,
+        value: &str,
+        mark: Mark,
+        called: &mut Vec<Arc<Entry>>,
+    ) {
+        if !self.wanted(class) {
+            return;
+        }
+        let term = self.hash(class, name, value);
+        let found = self
+            .buckets
+            .find(spread(term), |bucket| bucket.term() == term);
+        if let Some(bucket) = found {
+            bucket.call(mark, called);
+        }
+    }
+
+    fn hash(&self, class: Class, name: &str, value: &str) -> u32 {
+        self.hasher.hash_one((class, name, value)) as u32
+    }
+}
+
+/// A term's hash for the table, which looks at the highest bits too.
+fn spread(term: u32) -> u64 {
+    u64::from(term).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,88 +1,128 @@
 //! A cached object: its encoded bytes, and beside them what filtering asks for.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use ringwatch_core::json::line::{EventLine, RevisionSpot};
 use ringwatch_core::key::Key;
 use ringwatch_core::object;
 use ringwatch_core::revision::Revision;
+use ringwatch_core::transition::EventKind;
+use smallvec::SmallVec;
 
 /// An object as the cache keeps it. Cheap to clone: everyone who holds it shares one copy.
 ///
 /// The bytes are the object's JSON with its resourceVersion inside, ready to be sent. Labels and
-/// fields are ranges of them, found once when the object came in.
+/// fields are spans of them, found once when the object came in.
 #[derive(Clone)]
 pub struct Object(Arc<Inner>);
 
+/// Few parts, since each one apart would be memory to fetch when the object is applied and to free when the
+/// ring lets go of it: with many objects that is most of the cost of a change.
 struct Inner {
-    /// The key in storage; the key in the resource is its end.
-    storage_key: Arc<str>,
-    key_at: u32,
-    bytes: Bytes,
+    /// The object's bytes; then its key in storage; then texts that JSON spells with escapes.
+    buffer: Box<[u8]>,
+    /// Where the bytes end and the key begins.
+    key_from: u32,
+    /// Where the key in the resource begins, and ends.
+    name: Span,
+    /// Where a deletion puts its own revision.
+    spot: Option<RevisionSpot>,
+    /// How many labels there are in `words`.
+    labels: u32,
+    /// Keys and values of the labels in turn, then the values of the resource's selectable fields in
+    /// the order of its list.
+    words: SmallVec<[Span; 8]>,
     revision: Revision,
     create_revision: Revision,
-    labels: Box<[(Words, Words)]>,
-    /// The values of the resource's selectable fields, in the order of its list.
-    fields: Box<[Words]>,
     field_names: Arc<[Box<str>]>,
 }
 
-/// A text that belongs to an object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Words {
-    /// In the object's bytes.
-    There(Range<u32>),
-    /// Spelled with escapes there, so kept decoded.
-    Here(Box<str>),
+/// A text in an object's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    /// Buffers are far below 4 GiB, see [`Limits`](ringwatch_core::json::Limits).
+    pub(super) fn new(start: usize, len: usize) -> Self {
+        Self {
+            start: start as u32,
+            len: len as u32,
+        }
+    }
 }
 
 /// What a decoder found in a stored value.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Parts {
-    pub(super) bytes: Bytes,
-    pub(super) labels: Box<[(Words, Words)]>,
-    pub(super) fields: Box<[Words]>,
+    /// The bytes, the key in storage, and other texts.
+    pub(super) buffer: Vec<u8>,
+    /// Where the bytes end and the key begins.
+    pub(super) key_from: usize,
+    /// The key in the resource.
+    pub(super) name: Span,
+    pub(super) spot: Option<RevisionSpot>,
+    pub(super) labels: usize,
+    pub(super) words: SmallVec<[Span; 8]>,
 }
 
 impl Object {
     pub(super) fn new(
-        storage_key: Arc<str>,
-        key_at: usize,
         revisions: (Revision, Revision),
         field_names: Arc<[Box<str>]>,
         parts: Parts,
     ) -> Self {
         let (create_revision, revision) = revisions;
         Self(Arc::new(Inner {
-            key_at: key_at as u32,
-            storage_key,
-            bytes: parts.bytes,
+            buffer: parts.buffer.into_boxed_slice(),
+            key_from: parts.key_from as u32,
+            name: parts.name,
+            spot: parts.spot,
+            labels: parts.labels as u32,
+            words: parts.words,
             revision,
             create_revision,
-            labels: parts.labels,
-            fields: parts.fields,
             field_names,
         }))
     }
 
     /// The object's JSON, resourceVersion included.
-    pub fn bytes(&self) -> &Bytes {
-        &self.0.bytes
+    pub fn bytes(&self) -> &[u8] {
+        let end = self.0.key_from as usize;
+        self.0.buffer.get(..end).unwrap_or(b"")
+    }
+
+    /// The line of a watch that tells of this object, in pieces; nothing is encoded again. The revision is the
+    /// event's: a deletion is shown with it, everything else has it inside.
+    pub fn line(&self, kind: EventKind, revision: Revision) -> EventLine<'_> {
+        match self.0.spot {
+            Some(spot) if revision != self.0.revision => {
+                EventLine::with_revision(kind, self.bytes(), spot, revision)
+            }
+            _ => EventLine::new(kind, self.bytes()),
+        }
     }
 
     /// The key under which it is stored.
-    pub fn storage_key(&self) -> &Arc<str> {
-        &self.0.storage_key
+    pub fn storage_key(&self) -> &str {
+        let (start, name) = (self.0.key_from, self.0.name);
+        self.text(Span {
+            start,
+            len: (name.start + name.len).saturating_sub(start),
+        })
     }
 
     /// The key in its resource: `namespace/name` or `name`.
     pub fn key(&self) -> &str {
-        self.0
-            .storage_key
-            .get(self.0.key_at as usize..)
-            .unwrap_or("")
+        self.text(self.0.name)
+    }
+
+    /// The key in its resource, for comparing.
+    pub(super) fn key_bytes(&self) -> &[u8] {
+        self.raw(self.0.name)
     }
 
     /// The revision of its last change.
@@ -97,28 +137,33 @@ impl Object {
 
     /// Its labels.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let labels = self.0.labels.iter();
-        labels.map(|(key, value)| (self.words(key), self.words(value)))
+        self.label_spans()
+            .map(|(key, value)| (self.text(key), self.text(value)))
     }
 
     /// The value of the selectable field with this place in the resource's list.
     pub(super) fn field_at(&self, place: usize) -> Option<&str> {
-        self.0.fields.get(place).map(|words| self.words(words))
+        let first = 2 * self.0.labels as usize;
+        let span = self.0.words.get(first + place)?;
+        Some(self.text(*span))
     }
 
-    fn words<'a>(&'a self, words: &'a Words) -> &'a str {
+    fn label_spans(&self) -> impl Iterator<Item = (Span, Span)> {
+        let labels = self.0.words.as_chunks().0.iter();
+        labels
+            .take(self.0.labels as usize)
+            .map(|&[key, value]| (key, value))
+    }
+
+    fn text(&self, span: Span) -> &str {
         // The decoder knew the bytes to be UTF-8; short as they are, checking again costs little.
-        str::from_utf8(self.raw(words)).unwrap_or("")
+        str::from_utf8(self.raw(span)).unwrap_or("")
     }
 
-    fn raw<'a>(&'a self, words: &'a Words) -> &'a [u8] {
-        match words {
-            Words::There(range) => {
-                let range = range.start as usize..range.end as usize;
-                self.0.bytes.get(range).unwrap_or(b"")
-            }
-            Words::Here(text) => text.as_bytes(),
-        }
+    fn raw(&self, span: Span) -> &[u8] {
+        let start = span.start as usize;
+        let range = start..start + span.len as usize;
+        self.0.buffer.get(range).unwrap_or(b"")
     }
 }
 
@@ -132,9 +177,9 @@ impl object::Object for Object {
     }
 
     fn label(&self, key: &str) -> Option<&str> {
-        let mut labels = self.0.labels.iter();
-        let found = labels.find(|(held, _)| self.raw(held) == key.as_bytes());
-        found.map(|(_, value)| self.words(value))
+        let mut labels = self.label_spans();
+        let found = labels.find(|(held, _)| self.raw(*held) == key.as_bytes());
+        found.map(|(_, value)| self.text(value))
     }
 
     fn field(&self, path: &str) -> Option<&str> {
@@ -147,7 +192,7 @@ impl object::Object for Object {
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || (self.0.revision == other.0.revision && self.0.storage_key == other.0.storage_key)
+            || (self.0.revision == other.0.revision && self.storage_key() == other.storage_key())
     }
 }
 

@@ -15,12 +15,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
+use smallvec::SmallVec;
 
 use super::decode::Session;
 use super::map::ObjectMap;
 use super::object::Object;
 use super::shared::{Readiness, Shared};
-use super::state::Update;
+use super::state::{Aftermath, Update};
 use crate::backoff::Backoff;
 use crate::storage::{Changes, KeyChange, KeyValue, List, StorageError, WatchItem};
 
@@ -105,18 +106,20 @@ async fn list(shared: &Shared) -> Result<(), StorageError> {
 
     let quarantined = quarantined.into_iter().map(|bad| (bad.key.clone(), bad));
     *shared.quarantine() = quarantined.collect();
+    let mut after = Aftermath::default();
     let mut state = shared.write();
     let relisted = if shared.is_ready() {
-        state.relist(revision, objects.clone(), shared.now())
+        state.relist(revision, objects.clone(), shared.clock.now(), &mut after)
     } else {
-        state.begin(revision, objects.clone());
+        state.begin(revision, objects.clone(), &mut after);
         Ok(())
     };
     if relisted.is_err() {
         // Storage went back in time: it was restored from a backup, or is another one.
-        state.begin(revision, objects);
+        state.begin(revision, objects, &mut after);
     }
     drop(state);
+    after.settle();
     shared.set_readiness(Readiness::Ready);
     shared.reached(revision);
     Ok(())
@@ -153,6 +156,7 @@ const BATCH: usize = 64;
 
 async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) -> Ended {
     let mut items = Vec::with_capacity(BATCH);
+    let mut after = Aftermath::default();
     loop {
         let taken = tokio::select! {
             taken = changes.next_many(&mut items, BATCH) => taken,
@@ -165,7 +169,7 @@ async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) ->
             return Ended::Failed(StorageError::Unavailable("watch ended".to_owned()));
         }
         backoff.reset();
-        if let Err(ended) = apply(shared, items.drain(..)) {
+        if let Err(ended) = apply(shared, items.drain(..), &mut after) {
             return ended;
         }
     }
@@ -173,7 +177,8 @@ async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) ->
 
 /// What an item means for the state.
 enum Applied {
-    Updates(Revision, Vec<Update>),
+    /// Mostly one.
+    Updates(Revision, SmallVec<[Update; 1]>),
     Progress(Revision),
 }
 
@@ -181,6 +186,7 @@ enum Applied {
 fn apply(
     shared: &Shared,
     items: impl Iterator<Item = Result<WatchItem, StorageError>>,
+    after: &mut Aftermath,
 ) -> Result<(), Ended> {
     let session = shared.decoder.session();
     let mut failed = None;
@@ -198,12 +204,14 @@ fn apply(
             Err(error) => failed = Some(Ended::Failed(error)),
         }
     }
-    let now = shared.now();
+    let now = shared.clock.now();
     let mut state = shared.write();
     let mut applied = Ok(());
     for item in decoded {
         match item {
-            Applied::Updates(revision, updates) => applied = state.apply(revision, updates, now),
+            Applied::Updates(revision, updates) => {
+                applied = state.apply(revision, updates, now, after);
+            }
             Applied::Progress(revision) => state.progress(revision),
         }
         if applied.is_err() {
@@ -212,6 +220,7 @@ fn apply(
     }
     let newest = state.revision();
     drop(state);
+    after.settle();
     shared.reached(newest);
     applied.map_err(|_| Ended::OutOfStep)?;
     failed.map_or(Ok(()), Err)

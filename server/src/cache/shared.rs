@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant as Clock};
+use std::time::{self, Duration};
 
 use ringwatch_core::revision::Revision;
 use ringwatch_core::time::Instant;
 use tokio::sync::{Notify, watch};
 
+use super::alarm::Alarms;
 use super::decode::{Decoder, Undecodable};
 use super::error::CacheError;
 use super::state::State;
@@ -35,7 +36,23 @@ pub(super) struct Shared {
     compacted: AtomicU64,
     /// Whether storage says how far its watch is; asked whenever one is opened.
     progress_reported: AtomicBool,
-    began: Clock,
+    pub(super) clock: Clock,
+    pub(super) alarms: Alarms,
+}
+
+/// Time as the core counts it: from when the cache began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock(time::Instant);
+
+impl Clock {
+    pub(super) fn now(&self) -> Instant {
+        Instant::from_millis(self.0.elapsed().as_millis() as u64)
+    }
+
+    /// The moment on tokio's clock.
+    pub(super) fn at(&self, instant: Instant) -> tokio::time::Instant {
+        tokio::time::Instant::from_std(self.0 + Duration::from_millis(instant.as_millis()))
+    }
 }
 
 /// Whether there is a state to read from.
@@ -63,18 +80,9 @@ impl Shared {
             quarantine: Mutex::default(),
             compacted: AtomicU64::new(0),
             progress_reported: AtomicBool::new(false),
-            began: Clock::now(),
+            clock: Clock(time::Instant::now()),
+            alarms: Alarms::default(),
         }
-    }
-
-    /// Time as the core counts it.
-    pub(super) fn now(&self) -> Instant {
-        Instant::from_millis(self.began.elapsed().as_millis() as u64)
-    }
-
-    /// The moment on tokio's clock.
-    pub(super) fn at(&self, instant: Instant) -> tokio::time::Instant {
-        tokio::time::Instant::from_std(self.began + Duration::from_millis(instant.as_millis()))
     }
 
     // A panic while the lock was held for writing is a bug; the state is made of whole steps, so it

@@ -2,13 +2,16 @@
 //!
 //! Objects, ring and index change together, under one lock, so that whoever reads sees them agree.
 
+use std::sync::Arc;
+
 use ringwatch_core::history::{Entry as RingEntry, Expired, History, NotNewer};
 use ringwatch_core::object::Change;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::slots::Place;
 use ringwatch_core::time::Instant;
+use smallvec::SmallVec;
 
-use super::index::WatcherIndex;
+use super::index::{Entry, WatcherIndex};
 use super::map::ObjectMap;
 use super::object::Object;
 use super::sizing::{Capacity, Sizing};
@@ -21,6 +24,22 @@ pub(super) enum Update {
     Put(Object),
     /// The key in the resource.
     Delete(Box<str>),
+}
+
+/// What a change leaves to be done when the state is no longer locked: nobody who was woken should find the
+/// door shut, and freeing memory takes its time.
+#[derive(Debug, Default)]
+pub(super) struct Aftermath {
+    displaced: Vec<RingEntry<Change<Object>>>,
+    called: Vec<Arc<Entry>>,
+}
+
+impl Aftermath {
+    /// Does it.
+    pub(super) fn settle(&mut self) {
+        self.called.drain(..).for_each(|entry| entry.wake.ring());
+        self.displaced.clear();
+    }
 }
 
 /// Everything about one resource.
@@ -48,18 +67,19 @@ impl State {
     }
 
     /// Begins with a list, whatever was there before. Who watched is told.
-    pub(super) fn begin(&mut self, revision: Revision, objects: ObjectMap) {
+    pub(super) fn begin(&mut self, revision: Revision, objects: ObjectMap, after: &mut Aftermath) {
         self.objects = objects;
         self.ring.reset(revision);
-        self.index.announce_all(self.ring.mark());
+        self.index.call_all(self.ring.mark(), &mut after.called);
     }
 
     /// Applies the updates of one revision.
     pub(super) fn apply(
         &mut self,
         revision: Revision,
-        updates: Vec<Update>,
+        updates: impl IntoIterator<Item = Update>,
         now: Instant,
+        after: &mut Aftermath,
     ) -> Result<(), NotNewer> {
         let newest = self.ring.newest();
         if revision <= newest {
@@ -67,14 +87,15 @@ impl State {
         }
         self.fit(now);
         let mark = self.ring.mark();
-        let changes: Vec<_> = updates
-            .into_iter()
-            .filter_map(|update| self.update(update))
-            .collect();
-        for change in &changes {
-            self.index.announce(change, mark);
+        let mut changes = SmallVec::<[_; 1]>::new();
+        for update in updates {
+            changes.extend(self.update(update));
         }
-        self.ring.push_all(revision, changes)
+        for change in &changes {
+            self.index.call(change, mark, &mut after.called);
+        }
+        let displaced = |entry| after.displaced.push(entry);
+        self.ring.push_evicting(revision, changes, displaced)
     }
 
     /// Notes that nothing else happened up to `revision`.
@@ -88,6 +109,7 @@ impl State {
         revision: Revision,
         objects: ObjectMap,
         now: Instant,
+        after: &mut Aftermath,
     ) -> Result<(), NotNewer> {
         let newest = self.ring.newest();
         if revision < newest {
@@ -102,13 +124,13 @@ impl State {
             // The same revision with another content: what was known was wrong, and nobody can be told
             // how. Who watches has to begin again.
             self.ring.reset(revision);
-            self.index.announce_all(self.ring.mark());
+            self.index.call_all(self.ring.mark(), &mut after.called);
             return Ok(());
         }
         self.fit(now);
         let mark = self.ring.mark();
         for change in &changes {
-            self.index.announce(change, mark);
+            self.index.call(change, mark, &mut after.called);
         }
         self.ring.bridge(revision, changes)
     }

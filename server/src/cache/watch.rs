@@ -1,7 +1,9 @@
 //! Following one watch.
 
-use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ringwatch_core::key::Key;
@@ -18,9 +20,7 @@ use super::object::Object;
 use super::request::{Predicate, WatchRequest, WatchStart, term_of};
 use super::shared::Shared;
 use super::state::State as CacheState;
-
-/// How many events are taken from the ring at once: few enough that writers are not kept waiting.
-const BATCH: usize = 64;
+use super::wake::Called;
 
 /// What a watch yields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,17 +57,22 @@ pub enum WatchEnd {
 
 /// A running watch. Dropping it ends it.
 ///
-/// It holds a place in the ring and no objects but those of the batch it is handing out, so a reader that stops
-/// reading costs nothing but, sooner or later, its own watch.
+/// It holds a place in the ring and no objects, so a reader that stops reading costs nothing but, sooner or
+/// later, its own watch.
 pub struct Watch {
     shared: Arc<Shared>,
     watcher: Watcher<Predicate, Shown>,
     entry: Arc<Entry>,
     initial: Initial,
-    batch: VecDeque<WatchEvent>,
-    /// The watcher had everything when it last looked, so what it was not woken for does not concern it.
-    idle: bool,
-    end: Option<WatchEnd>,
+}
+
+/// What a look at the ring gave.
+enum Looked {
+    /// Events have been given.
+    Given,
+    End(WatchEnd),
+    /// Nothing; look again at this moment at the latest.
+    Idle(Option<Instant>),
 }
 
 impl Watch {
@@ -86,7 +91,7 @@ impl Watch {
             WatchStart::Newest => Start::After(shared.storage.revision().await?),
             WatchStart::Now => Start::Now,
         };
-        let now = shared.now();
+        let now = shared.clock.now();
         let options = Options {
             bookmark_every: request
                 .bookmarks
@@ -95,7 +100,6 @@ impl Watch {
             deadline: request.timeout.map(|timeout| now + timeout),
         };
         let term = term_of(&request.predicate, &shared.decoder);
-        let entry = Entry::new();
         let mut state = shared.write();
         let started = Watcher::start(
             request.predicate,
@@ -112,37 +116,59 @@ impl Watch {
             },
             floor: expired.floor,
         })?;
-        state.index.insert(&term, &entry);
+        let entry = state.index.insert(&term);
         drop(state);
         Ok(Self {
             shared,
             watcher,
             entry,
             initial,
-            batch: VecDeque::new(),
-            idle: false,
-            end: None,
         })
     }
 
     /// The next event, or why there is none any more. Cancelling the wait loses nothing.
     pub async fn next(&mut self) -> Result<WatchEvent, WatchEnd> {
+        // A reader to whom something is always ready must still let others run.
+        tokio::task::coop::consume_budget().await;
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// As [`next`](Self::next), for those who poll.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<WatchEvent, WatchEnd>> {
+        let mut next = None;
+        let limit = NonZeroUsize::MIN;
+        match self.poll_many(context, limit, &mut |event| next = Some(event)) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(end)) => Poll::Ready(Err(end)),
+            Poll::Ready(Ok(())) => next.map_or(Poll::Pending, |event| Poll::Ready(Ok(event))),
+        }
+    }
+
+    /// Gives all events that are there, up to `limit`, and at least one. A reader that cannot keep up pays for
+    /// waking and locking once in a while and not for every event.
+    ///
+    /// Writers wait meanwhile, so `yield_event` should not do more than take the event, and the limit not exceed some
+    /// dozens.
+    pub fn poll_many(
+        &mut self,
+        context: &mut Context<'_>,
+        limit: NonZeroUsize,
+        yield_event: &mut impl FnMut(WatchEvent),
+    ) -> Poll<Result<(), WatchEnd>> {
         loop {
-            if let Some(event) = self.batch.pop_front() {
-                return Ok(event);
-            }
-            if let Some(end) = &self.end {
-                return Err(end.clone());
-            }
-            let Some(wake_at) = self.fill() else {
-                continue;
-            };
-            let rung = self.entry.wake.rung();
-            match wake_at {
-                None => rung.await,
-                Some(at) => {
-                    // Rung or time to speak: either way, look.
-                    let _ = tokio::time::timeout_at(self.shared.at(at), rung).await;
+            let now = self.shared.clock.now();
+            match self.look(now, limit, yield_event) {
+                Looked::Given => return Poll::Ready(Ok(())),
+                Looked::End(end) => return Poll::Ready(Err(end)),
+                Looked::Idle(wake_at) => {
+                    // First the ear, then the alarm and a last look: a bell that was rung before is not heard.
+                    self.entry.wake.listen(context.waker());
+                    if let Some(at) = wake_at {
+                        self.shared.alarms.set(&self.entry, at, now);
+                    }
+                    if self.entry.wake.called() == Called::Nothing {
+                        return Poll::Pending;
+                    }
                 }
             }
         }
@@ -150,84 +176,81 @@ impl Watch {
 
     /// The next event if there is one without waiting.
     pub fn try_next(&mut self) -> Option<Result<WatchEvent, WatchEnd>> {
-        if self.batch.is_empty() && self.end.is_none() {
-            self.fill();
+        let mut next = None;
+        let now = self.shared.clock.now();
+        match self.look(now, NonZeroUsize::MIN, &mut |event| next = Some(event)) {
+            Looked::End(end) => Some(Err(end)),
+            _ => next.map(Ok),
         }
-        let event = self.batch.pop_front().map(Ok);
-        event.or_else(|| self.end.clone().map(Err))
     }
 
-    /// Takes a batch from the ring. If there is nothing: `Some(when to look again)`.
-    fn fill(&mut self) -> Option<Option<Instant>> {
-        let now = self.shared.now();
+    /// Takes events from the ring.
+    fn look(
+        &mut self,
+        now: Instant,
+        limit: NonZeroUsize,
+        yield_event: &mut impl FnMut(WatchEvent),
+    ) -> Looked {
         let state = self.shared.read();
-        catch_up(&mut self.watcher, &mut self.idle, &self.entry, &state);
-        while self.batch.len() < BATCH {
-            match self.watcher.poll(&self.initial, &state.ring, now) {
-                Step::Event(event) => self.batch.push_back(WatchEvent::Object {
-                    kind: event.kind,
-                    object: event.object.clone(),
-                    revision: event.revision,
-                }),
+        catch_up(&mut self.watcher, &self.entry, &state);
+        self.entry.wake.read();
+        for given in 0..limit.get() {
+            let end = match self.watcher.poll(&self.initial, &state.ring, now) {
+                Step::Event(event) => {
+                    yield_event(WatchEvent::Object {
+                        kind: event.kind,
+                        object: event.object.clone(),
+                        revision: event.revision,
+                    });
+                    continue;
+                }
                 Step::Bookmark {
                     revision,
                     initial_events_end,
-                } => self.batch.push_back(WatchEvent::Bookmark {
-                    revision,
-                    initial_events_end,
-                }),
+                } => {
+                    yield_event(WatchEvent::Bookmark {
+                        revision,
+                        initial_events_end,
+                    });
+                    continue;
+                }
                 Step::Idle { wake_at } => {
-                    self.idle = true;
+                    self.entry.wake.wait();
                     // The snapshot has been shown; let go of it.
                     self.initial = Initial(None);
-                    return self.batch.is_empty().then_some(wake_at);
+                    Looked::Idle(wake_at)
                 }
-                Step::Finished => {
-                    self.end = Some(WatchEnd::TimedOut);
-                    return None;
-                }
-                Step::Expired(expired) => {
-                    let floor = expired.floor;
-                    self.end = Some(WatchEnd::Expired { floor });
-                    return None;
-                }
-            }
+                Step::Finished => Looked::End(WatchEnd::TimedOut),
+                Step::Expired(expired) => Looked::End(WatchEnd::Expired {
+                    floor: expired.floor,
+                }),
+            };
+            // The end, or that there is no more, is found again next time.
+            return if given > 0 { Looked::Given } else { end };
         }
-        None
+        Looked::Given
     }
 
     /// From where another watch would continue; `None` while the initial objects are not complete.
-    ///
-    /// What was yielded counts as delivered, what is in the batch does not.
     pub fn resume_from(&mut self) -> Option<Revision> {
         let state = self.shared.read();
-        catch_up(&mut self.watcher, &mut self.idle, &self.entry, &state);
-        let position = self.watcher.resume_from(&state.ring).ok().flatten()?;
-        let waiting = self.batch.iter().find_map(|event| match event {
-            WatchEvent::Object { revision, .. } => Some(revision.previous()),
-            WatchEvent::Bookmark { .. } => None,
-        });
-        Some(waiting.map_or(position, |waiting| waiting.min(position)))
+        catch_up(&mut self.watcher, &self.entry, &state);
+        self.watcher.resume_from(&state.ring).ok().flatten()
     }
 }
 
-/// Moves a watcher that had everything to the first change that it was woken for, or to the end.
-fn catch_up(
-    watcher: &mut Watcher<Predicate, Shown>,
-    idle: &mut bool,
-    entry: &Entry,
-    state: &CacheState,
-) {
-    let pending = entry.wake.take();
-    if std::mem::take(idle) {
-        watcher.skip_to(pending.unwrap_or_else(|| state.ring.mark()));
+/// Moves a watcher that had everything to the first change that it was called for, or to the end.
+fn catch_up(watcher: &mut Watcher<Predicate, Shown>, entry: &Entry, state: &CacheState) {
+    match entry.wake.called() {
+        Called::Unknown => {}
+        Called::Nothing => watcher.skip_to(state.ring.mark()),
+        Called::At(mark) => watcher.skip_to(mark),
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let term = term_of(self.watcher.predicate(), &self.shared.decoder);
-        self.shared.write().index.remove(&term, &self.entry);
+        self.shared.write().index.remove(&self.entry);
     }
 }
 

@@ -72,6 +72,27 @@ impl<'a> Spliced<'a> {
         }
     }
 
+    /// The place of the resourceVersion in the object as it is now, so that it can be rewritten again
+    /// without a scan; `None` if nothing was rewritten.
+    ///
+    /// ```
+    /// use ringwatch_core::json::{Limits, line::RevisionSpot};
+    /// use ringwatch_core::revision::Revision;
+    ///
+    /// let stored = br#"{"metadata":{"name":"hall"}}"#;
+    /// let first = RevisionSpot::find(stored, &Limits::default())?.splice(stored, Revision::new(9));
+    /// let joined: Vec<u8> = first.pieces().flatten().copied().collect();
+    /// assert_eq!(first.spot(), Some(RevisionSpot::find(&joined, &Limits::default())?));
+    /// # Ok::<(), ringwatch_core::json::line::SpotError>(())
+    /// ```
+    #[must_use]
+    pub fn spot(&self) -> Option<RevisionSpot> {
+        let (spot, digits) = self.rewrite.as_ref()?;
+        // The prefix ends with the opening quote.
+        let start = self.front.len() + spot.prefix().len() - 1;
+        RevisionSpot::value_at(start, start + digits.as_bytes().len() + 2)
+    }
+
     fn parts(&self) -> [&[u8]; 5] {
         let (prefix, digits, suffix): (&[u8], &[u8], &[u8]) = match &self.rewrite {
             Some((spot, digits)) => (spot.prefix(), digits.as_bytes(), spot.suffix()),

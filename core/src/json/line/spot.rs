@@ -122,6 +122,15 @@ impl RevisionSpot {
         Spliced::new(object, self, revision)
     }
 
+    /// A place that holds the value, quotes included.
+    pub(super) fn value_at(start: usize, end: usize) -> Option<Self> {
+        Some(Self {
+            start: start.try_into().ok()?,
+            end: end.try_into().ok()?,
+            form: Form::Value,
+        })
+    }
+
     /// What of the object stays, before and behind the new text.
     pub(super) fn split<'a>(&self, object: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         // A spot of another object may point past the end of this one: the clamps keep the result
