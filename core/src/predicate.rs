@@ -93,8 +93,30 @@ where
 {
     fn matches(&self, object: &O) -> bool {
         self.scope.contains(object)
-            && self.labels.matches(|key| object.label(key))
-            && self.fields.matches(|path| field(object, path))
+            && Matches::matches(&self.labels, object)
+            && Matches::matches(&self.fields, object)
+    }
+}
+
+impl<O, T, Q> Matches<O> for LabelSelector<T, Q>
+where
+    O: Object,
+    T: AsRef<str>,
+    Q: AsRef<[Requirement]>,
+{
+    fn matches(&self, object: &O) -> bool {
+        self.matches(|key| object.label(key))
+    }
+}
+
+impl<O, T, Q> Matches<O> for FieldSelector<T, Q>
+where
+    O: Object,
+    T: AsRef<str>,
+    Q: AsRef<[Requirement]>,
+{
+    fn matches(&self, object: &O) -> bool {
+        self.matches(|path| field(object, path))
     }
 }
 

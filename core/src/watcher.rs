@@ -207,6 +207,11 @@ impl<P, K> Watcher<P, K> {
         }
     }
 
+    /// Whether the watch has come to `mark`, and is not showing initial objects.
+    pub fn has_reached(&self, mark: Mark) -> bool {
+        self.phase() != Phase::Initial && self.cursor.has_reached(mark)
+    }
+
     /// The revision from which another watch would continue without gap or repetition; `None` while the
     /// initial objects are not complete.
     pub fn resume_from<C, S>(&self, history: &History<C, S>) -> Result<Option<Revision>, Expired>

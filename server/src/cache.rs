@@ -42,7 +42,7 @@ use tokio::task::JoinHandle;
 pub use decode::{Decoder, Format, Session, Undecodable, Why};
 pub use error::CacheError;
 pub use list::Listing;
-pub use map::ObjectMap;
+pub use map::{ObjectMap, Position};
 pub use object::Object;
 pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
 pub use sizing::{Capacity, FRESH};

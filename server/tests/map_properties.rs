@@ -36,7 +36,9 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// Keys that share beginnings of different lengths.
 fn key(number: u16) -> String {
-    match number % 5 {
+    match number % 6 {
+        // Bytes that a head is filled up with.
+        5 => format!("n/{}\0", number / 12),
         0 => format!("ns-{}/p", number),
         1 => format!("ns-{}/pod-{number:05}", number % 3),
         2 => format!("n/{number}"),
@@ -68,6 +70,14 @@ fn content(map: &ObjectMap) -> Vec<(String, u64)> {
 fn check(map: &ObjectMap, model: &Model, probes: &[u16]) {
     assert_eq!(map.len(), model.len());
     assert!(content(map).into_iter().eq(model.clone()));
+    let mut walk = None;
+    for object in map.iter() {
+        let (position, next) = map.after(walk).expect("one more");
+        assert_eq!(next, object);
+        assert_eq!(map.at(position), Some(object));
+        walk = Some(position);
+    }
+    assert!(map.after(walk).is_none());
     for probe in probes {
         let key = key(*probe);
         let held = map.get(&key).map(|object| object.revision().get());

@@ -117,7 +117,10 @@ fn main() -> ExitCode {
         Task::Test { quick } => test::run_all(quick),
         Task::Bench { what } => match what {
             Benchmark::Core => bench::operations("ringwatch-core"),
-            Benchmark::Cache => bench::program("ringwatch-server", "cache"),
+            Benchmark::Cache => {
+                bench::program("ringwatch-server", "cache")?;
+                bench::program("ringwatch-server", "cache-memory")
+            }
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
         },
         Task::Fuzz { target, seconds } => {

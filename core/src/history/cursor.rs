@@ -30,6 +30,11 @@ impl Mark {
         self.0
     }
 
+    /// The place this many entries later.
+    pub const fn plus(self, entries: usize) -> Self {
+        Self(self.0.wrapping_add(entries as u64))
+    }
+
     /// A mark from [`Mark::to_bits`]. Another number is a place that holds nothing useful, no more.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
@@ -44,6 +49,11 @@ impl Cursor {
         if let Position::Before(index) = &mut self.0 {
             *index = mark.0.max(*index);
         }
+    }
+
+    /// Whether the reader is at the mark or behind it. One that is [ahead](Cursor::is_ahead) is nowhere yet.
+    pub fn has_reached(&self, mark: Mark) -> bool {
+        matches!(self.0, Position::Before(index) if index >= mark.0)
     }
 
     /// Whether the reader began in the future and the history has not been read up to there.

@@ -16,6 +16,8 @@ use tokio::sync::Notify;
 #[derive(Debug)]
 pub(crate) struct Feed {
     objects: usize,
+    /// What pods are changed to, made before any clock runs: what is measured is the cache.
+    values: Arc<[KeyValue]>,
     /// Up to which revision changes may be handed out.
     until: Arc<AtomicU64>,
     more: Arc<Notify>,
@@ -23,8 +25,12 @@ pub(crate) struct Feed {
 
 impl Feed {
     pub(crate) fn new(objects: usize) -> Self {
+        let values = objects.min(20_000);
         Self {
             objects,
+            values: (0..values)
+                .map(|n| stored(n * (objects / values), 1))
+                .collect(),
             until: Arc::new(AtomicU64::new(objects as u64)),
             more: Arc::default(),
         }
@@ -82,11 +88,7 @@ impl Storage for Feed {
 
     async fn watch(&self, _: &str, after: Revision) -> Result<Changes, StorageError> {
         let (sender, changes) = Changes::channel();
-        let (until, more, objects) = (self.until.clone(), self.more.clone(), self.objects);
-        // Values are made before the clock runs: what is measured is the cache.
-        let values: Vec<_> = (0..objects.min(20_000))
-            .map(|n| stored(n * (objects / objects.min(20_000)), 1))
-            .collect();
+        let (until, more, values) = (self.until.clone(), self.more.clone(), self.values.clone());
         tokio::spawn(async move {
             let mut revision = after.get();
             loop {

@@ -7,10 +7,13 @@
 //! Two levels are enough for the sizes a server has; they keep searches short, walks sequential and the code plain.
 
 mod chunk;
+mod row;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use chunk::{CHUNK, Chunk};
+use row::Row;
 
 use super::object::Object;
 
@@ -19,6 +22,8 @@ use super::object::Object;
 pub struct ObjectMap {
     /// None is empty, and all keys of one come before those of the next.
     chunks: Vec<Slot>,
+    /// Where they begin.
+    row: Row,
     len: usize,
 }
 
@@ -28,6 +33,23 @@ struct Slot {
     /// Not after the first key, and after the last of the chunk before.
     from: Arc<[u8]>,
     chunk: Arc<Chunk>,
+}
+
+/// Where an object is in a snapshot. It means nothing to any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position(NonZeroU32);
+
+impl Position {
+    /// The place in the chunk takes eight bits, which leaves room for sixteen million chunks.
+    fn new(chunk: usize, at: usize) -> Option<Self> {
+        let packed = u32::try_from(chunk.checked_mul(CHUNK)?.checked_add(at)?).ok()?;
+        NonZeroU32::new(packed.checked_add(1)?).map(Self)
+    }
+
+    fn parts(self) -> (usize, usize) {
+        let packed = self.0.get() as usize - 1;
+        (packed / CHUNK, packed % CHUNK)
+    }
 }
 
 impl Slot {
@@ -59,8 +81,7 @@ impl ObjectMap {
     /// Puts an object in and gives the one that had its key.
     pub fn insert(&mut self, object: Object) -> Option<Object> {
         let Some(number) = self.slot_of(object.key_bytes()) else {
-            self.len += 1;
-            self.chunks.push(Slot::new(Chunk::from(vec![object])));
+            *self = Self::from_iter([object]);
             return None;
         };
         let slot = self.chunks.get_mut(number)?;
@@ -69,7 +90,8 @@ impl ObjectMap {
         match found {
             Ok(at) => chunk.replace(at, object),
             Err(at) => {
-                if at == 0 {
+                let begins_earlier = at == 0;
+                if begins_earlier {
                     slot.from = object.key_bytes().into();
                 }
                 chunk.insert(at, object);
@@ -79,6 +101,9 @@ impl ObjectMap {
                     let appended = at + 1 == chunk.len();
                     let upper = chunk.split_off(if appended { at } else { CHUNK / 2 });
                     self.chunks.insert(number + 1, Slot::new(upper));
+                    self.align();
+                } else if begins_earlier {
+                    self.align();
                 }
                 None
             }
@@ -93,6 +118,7 @@ impl ObjectMap {
         let removed = Arc::make_mut(&mut slot.chunk).remove(at)?;
         if slot.chunk.len() == 0 {
             self.chunks.remove(number);
+            self.row.remove(number);
         }
         self.len -= 1;
         Some(removed)
@@ -119,14 +145,40 @@ impl ObjectMap {
         objects(self.chunks.get(number..).unwrap_or_default()).skip(at)
     }
 
+    /// The object at a position.
+    pub fn at(&self, position: Position) -> Option<&Object> {
+        let (chunk, at) = position.parts();
+        self.chunks.get(chunk)?.chunk.at(at)
+    }
+
+    /// The object after a position, or the first of all, and where it is.
+    pub fn after(&self, position: Option<Position>) -> Option<(Position, &Object)> {
+        let (chunk, at) = position.map_or((0, 0), |position| {
+            let (chunk, at) = position.parts();
+            (chunk, at + 1)
+        });
+        // Chunks are not empty: the next object is in this one, or first in the next.
+        [(chunk, at), (chunk + 1, 0)]
+            .into_iter()
+            .find_map(|(chunk, at)| {
+                let object = self.chunks.get(chunk)?.chunk.at(at)?;
+                Some((Position::new(chunk, at)?, object))
+            })
+    }
+
     /// The place of the chunk that holds a key, or would: the last that does not begin after it.
     fn slot_of(&self, key: &[u8]) -> Option<usize> {
-        let begins = |slot: &Slot| *slot.from <= *key;
-        match self.chunks.partition_point(begins).checked_sub(1) {
-            None if self.chunks.is_empty() => None,
-            None => Some(0),
-            found => found,
+        let key_at = |at| self.chunks.get(at).map(|slot: &Slot| &*slot.from);
+        match self.row.search(key, key_at) {
+            Ok(at) => Some(at),
+            Err(_) if self.chunks.is_empty() => None,
+            Err(at) => Some(at.saturating_sub(1)),
         }
+    }
+
+    /// Makes the row fit the chunks again; needed once in some hundred insertions.
+    fn align(&mut self) {
+        self.row = Row::new(self.chunks.iter().map(|slot| &*slot.from));
     }
 }
 
@@ -142,6 +194,7 @@ impl FromIterator<Object> for ObjectMap {
         loop {
             let chunk: Vec<_> = objects.by_ref().take(CHUNK).collect();
             if chunk.is_empty() {
+                map.align();
                 return map;
             }
             map.len += chunk.len();

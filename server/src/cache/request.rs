@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use ringwatch_core::predicate::{self, Scope};
+use ringwatch_core::predicate::{self, Matches, Scope};
 use ringwatch_core::revision::{Revision, StartFrom};
 use ringwatch_core::selector::{FieldSelector, LabelSelector, Requirement};
 
 use super::decode::Decoder;
 use super::index::Term;
+use super::object::Object;
 
 /// Which objects: a scope and selectors, parsed, and kept without room to spare.
 pub type Predicate = predicate::Predicate<Box<str>, Box<[Requirement]>>;
@@ -58,6 +59,39 @@ pub fn everything() -> Predicate {
         scope: Scope::Resource,
         labels: LabelSelector::default(),
         fields: FieldSelector::default(),
+    }
+}
+
+/// A predicate as a watch keeps it, for as long as it lasts: without memory for what it does not demand.
+#[derive(Debug)]
+pub(super) struct Selection {
+    scope: Option<Box<Scope<Box<str>>>>,
+    labels: Option<Box<LabelSelector<Box<str>, Box<[Requirement]>>>>,
+    fields: Option<Box<FieldSelector<Box<str>, Box<[Requirement]>>>>,
+}
+
+impl From<Predicate> for Selection {
+    fn from(predicate: Predicate) -> Self {
+        let Predicate {
+            scope,
+            labels,
+            fields,
+        } = predicate;
+        Self {
+            scope: (scope != Scope::Resource).then(|| Box::new(scope)),
+            labels: (!labels.is_empty()).then(|| Box::new(labels)),
+            fields: (!fields.is_empty()).then(|| Box::new(fields)),
+        }
+    }
+}
+
+impl Matches<Object> for Selection {
+    fn matches(&self, object: &Object) -> bool {
+        let scope = self.scope.as_deref();
+        let (labels, fields) = (self.labels.as_deref(), self.fields.as_deref());
+        scope.is_none_or(|scope| scope.contains(object))
+            && labels.is_none_or(|labels| Matches::matches(labels, object))
+            && fields.is_none_or(|fields| Matches::matches(fields, object))
     }
 }
 

@@ -91,7 +91,8 @@ impl State {
         for update in updates {
             changes.extend(self.update(update));
         }
-        for change in &changes {
+        for (number, change) in changes.iter().enumerate() {
+            let mark = mark.plus(number);
             self.index.call(change, mark, &mut after.called);
         }
         let displaced = |entry| after.displaced.push(entry);
@@ -129,7 +130,8 @@ impl State {
         }
         self.fit(now);
         let mark = self.ring.mark();
-        for change in &changes {
+        for (number, change) in changes.iter().enumerate() {
+            let mark = mark.plus(number);
             self.index.call(change, mark, &mut after.called);
         }
         self.ring.bridge(revision, changes)

@@ -6,52 +6,59 @@ use std::task::Waker;
 use atomic_waker::AtomicWaker;
 use ringwatch_core::history::Mark;
 
-/// The watcher has everything and waits to be called.
-const WAITING: u64 = u64::MAX;
-/// The watcher reads, or its reader is busy: it will look at the ring by itself.
-const READING: u64 = u64::MAX - 1;
+/// The watcher has everything.
+const NOTHING: u64 = u64::MAX;
+/// The watcher reads the ring for itself.
+const BY_ITSELF: u64 = u64::MAX - 1;
 
-/// What a watcher is doing, and its bell.
+/// What a watcher has been called for, and its bell.
 ///
-/// While it waits, it has everything up to the end of the ring, however far that is from where it last read:
-/// nothing in between concerned it. Otherwise it would have been called, with the place of the first
-/// change that does.
+/// From when it first has everything, somebody else takes note of what concerns it: it need not look at changes
+/// that it was not called for. So its cost follows what it gets, however much else happens.
 #[derive(Debug)]
 pub(super) struct Wake {
-    /// A mark if it was called, or one of the two above.
+    /// The place of the first change it was called for, or one of the two above.
     ///
     /// Calls are made with the ring locked for writing, and all other changes with the ring locked for reading: the
     /// lock orders them, so relaxed access is enough.
-    state: AtomicU64,
+    first: AtomicU64,
+    /// The place behind the last change it was called for.
+    end: AtomicU64,
     bell: AtomicWaker,
 }
 
-/// What has happened to a watcher since it last looked.
+/// What has happened to a watcher since it last had everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Called {
-    /// It was not waiting, so nobody took note.
+    /// It never had, so nobody took note.
     Unknown,
     /// Nothing that concerns it.
     Nothing,
-    /// A change that may concern it, the first of them here.
-    At(Mark),
+    /// Some changes between these places may concern it, and none outside.
+    Between(Mark, Mark),
 }
 
 impl Wake {
     pub(super) fn new() -> Self {
         Self {
-            state: AtomicU64::new(READING),
+            first: AtomicU64::new(BY_ITSELF),
+            end: AtomicU64::new(0),
             bell: AtomicWaker::new(),
         }
     }
 
-    /// A change at `mark` may concern the watcher. `true` if its bell must be [rung](Self::ring).
+    /// The change at `mark` may concern the watcher. `true` if its bell must be [rung](Self::ring).
     pub(super) fn call(&self, mark: Mark) -> bool {
-        let waiting = self.state.load(Ordering::Relaxed) == WAITING;
-        if waiting {
-            self.state.store(mark.to_bits(), Ordering::Relaxed);
+        let first = self.first.load(Ordering::Relaxed);
+        if first == BY_ITSELF {
+            return false;
         }
-        waiting
+        self.end.store(mark.plus(1).to_bits(), Ordering::Relaxed);
+        if first == NOTHING {
+            self.first.store(mark.to_bits(), Ordering::Relaxed);
+        }
+        // If it was called before, the bell was rung then.
+        first == NOTHING
     }
 
     /// Wakes the watcher's task.
@@ -61,21 +68,19 @@ impl Wake {
 
     /// What the watcher was called for.
     pub(super) fn called(&self) -> Called {
-        match self.state.load(Ordering::Relaxed) {
-            WAITING => Called::Nothing,
-            READING => Called::Unknown,
-            mark => Called::At(Mark::from_bits(mark)),
+        match self.first.load(Ordering::Relaxed) {
+            NOTHING => Called::Nothing,
+            BY_ITSELF => Called::Unknown,
+            first => {
+                let end = self.end.load(Ordering::Relaxed);
+                Called::Between(Mark::from_bits(first), Mark::from_bits(end))
+            }
         }
     }
 
-    /// The watcher looks at the ring from here on.
-    pub(super) fn read(&self) {
-        self.state.store(READING, Ordering::Relaxed);
-    }
-
     /// The watcher has everything.
-    pub(super) fn wait(&self) {
-        self.state.store(WAITING, Ordering::Relaxed);
+    pub(super) fn settle(&self) {
+        self.first.store(NOTHING, Ordering::Relaxed);
     }
 
     /// Whom to wake. A bell that was rung before is not heard: look at [`called`](Self::called) afterwards.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ringwatch_core::history::Mark;
 use ringwatch_core::key::Key;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::time::Instant;
@@ -15,9 +16,9 @@ use ringwatch_core::watcher::{Options, Start, State, Step, Watcher};
 use super::error::CacheError;
 use super::index::Entry;
 use super::list;
-use super::map::ObjectMap;
+use super::map::{ObjectMap, Position};
 use super::object::Object;
-use super::request::{Predicate, WatchRequest, WatchStart, term_of};
+use super::request::{Selection, WatchRequest, WatchStart, term_of};
 use super::shared::Shared;
 use super::state::State as CacheState;
 use super::wake::Called;
@@ -61,7 +62,7 @@ pub enum WatchEnd {
 /// later, its own watch.
 pub struct Watch {
     shared: Arc<Shared>,
-    watcher: Watcher<Predicate, Shown>,
+    watcher: Watcher<Selection, Shown>,
     entry: Arc<Entry>,
     initial: Initial,
 }
@@ -102,7 +103,7 @@ impl Watch {
         let term = term_of(&request.predicate, &shared.decoder);
         let mut state = shared.write();
         let started = Watcher::start(
-            request.predicate,
+            Selection::from(request.predicate),
             start,
             options,
             &initial,
@@ -192,9 +193,11 @@ impl Watch {
         yield_event: &mut impl FnMut(WatchEvent),
     ) -> Looked {
         let state = self.shared.read();
-        catch_up(&mut self.watcher, &self.entry, &state);
-        self.entry.wake.read();
+        let end_of_call = catch_up(&mut self.watcher, &self.entry, &state);
         for given in 0..limit.get() {
+            if end_of_call.is_some_and(|end| self.watcher.has_reached(end)) {
+                self.watcher.skip_to(state.ring.mark());
+            }
             let end = match self.watcher.poll(&self.initial, &state.ring, now) {
                 Step::Event(event) => {
                     yield_event(WatchEvent::Object {
@@ -215,7 +218,7 @@ impl Watch {
                     continue;
                 }
                 Step::Idle { wake_at } => {
-                    self.entry.wake.wait();
+                    self.entry.wake.settle();
                     // The snapshot has been shown; let go of it.
                     self.initial = Initial(None);
                     Looked::Idle(wake_at)
@@ -239,12 +242,23 @@ impl Watch {
     }
 }
 
-/// Moves a watcher that had everything to the first change that it was called for, or to the end.
-fn catch_up(watcher: &mut Watcher<Predicate, Shown>, entry: &Entry, state: &CacheState) {
+/// Moves a watcher that had everything to the first change that it was called for, or to the end. If it was called,
+/// gives the place behind the last change that it was called for: behind that, nothing concerns it.
+fn catch_up(
+    watcher: &mut Watcher<Selection, Shown>,
+    entry: &Entry,
+    state: &CacheState,
+) -> Option<Mark> {
     match entry.wake.called() {
-        Called::Unknown => {}
-        Called::Nothing => watcher.skip_to(state.ring.mark()),
-        Called::At(mark) => watcher.skip_to(mark),
+        Called::Unknown => None,
+        Called::Nothing => {
+            watcher.skip_to(state.ring.mark());
+            None
+        }
+        Called::Between(first, end) => {
+            watcher.skip_to(first);
+            Some(end)
+        }
     }
 }
 
@@ -265,7 +279,7 @@ fn jittered(period: Duration) -> Duration {
 struct Initial(Option<Box<(ObjectMap, Revision)>>);
 
 /// The object that was shown last.
-struct Shown(Object);
+type Shown = Position;
 
 impl State for Initial {
     type Key = Shown;
@@ -276,15 +290,12 @@ impl State for Initial {
     }
 
     fn next_after(&self, shown: Option<&Shown>) -> Option<(Shown, &Object)> {
-        let (objects, _) = self.0.as_deref()?;
-        let object = match shown {
-            Some(shown) => objects.from(shown.0.key(), false).next(),
-            None => objects.iter().next(),
-        }?;
-        Some((Shown(object.clone()), object))
+        self.0.as_deref()?.0.after(shown.copied())
     }
 
     fn is_shown(&self, shown: &Shown, key: Key<'_>) -> bool {
-        key.as_str() <= shown.0.key()
+        let objects = self.0.as_deref().map(|(objects, _)| objects);
+        let shown = objects.and_then(|objects| objects.at(*shown));
+        shown.is_some_and(|shown| key.as_str() <= shown.key())
     }
 }

@@ -1,13 +1,6 @@
-//! Objects that lie together in key order, made to be searched.
-//!
-//! What a search costs is memory that is not in a processor's cache: with each key behind its own pointer, every step is
-//! a miss. Keys of neighbours begin alike, so a chunk notes how much all of them share and keeps, of
-//! each, the sixteen bytes behind that in one row. A search runs along the row and looks at a key itself only to
-//! confirm, or where sixteen bytes do not tell.
+//! Objects that lie together in key order.
 
-use std::cmp::Ordering;
-use std::sync::Arc;
-
+use super::row::Row;
 use crate::cache::object::Object;
 
 /// A chunk that would grow past this is split in two.
@@ -16,23 +9,17 @@ pub(super) const CHUNK: usize = 256;
 /// Objects in key order.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
-    /// What the keys of all objects begin with. A copy: the keys themselves are two pointers further away.
-    prefix: Arc<[u8]>,
-    /// What follows in each key.
-    heads: Vec<u128>,
+    row: Row,
     objects: Vec<Object>,
 }
 
 /// The objects are in key order.
 impl From<Vec<Object>> for Chunk {
     fn from(objects: Vec<Object>) -> Self {
-        let mut chunk = Self {
-            prefix: Arc::default(),
-            heads: Vec::new(),
+        Self {
+            row: Row::new(objects.iter().map(Object::key_bytes)),
             objects,
-        };
-        chunk.measure();
-        chunk
+        }
     }
 }
 
@@ -49,32 +36,18 @@ impl Chunk {
         self.objects.iter()
     }
 
+    pub(super) fn at(&self, place: usize) -> Option<&Object> {
+        self.objects.get(place)
+    }
+
     pub(super) fn get(&self, key: &[u8]) -> Option<&Object> {
         self.objects.get(self.search(key).ok()?)
     }
 
     /// Where the object with this key is, or would be.
     pub(super) fn search(&self, key: &[u8]) -> Result<usize, usize> {
-        let Some(rest) = key.strip_prefix(&*self.prefix) else {
-            // All keys begin with the prefix, so this one comes before or after all of them.
-            return Err(if *key < *self.prefix { 0 } else { self.len() });
-        };
-        let head = head(rest);
-        let begin = self.heads.partition_point(|held| *held < head);
-        let mut at = begin;
-        // Mostly one step: to the key itself, or to one that is larger.
-        while self.heads.get(at) == Some(&head) {
-            let Some(object) = self.objects.get(at) else {
-                break;
-            };
-            match object.key_bytes().cmp(key) {
-                Ordering::Less if at > begin + LOOK => return self.search_by_key(at, key),
-                Ordering::Less => at += 1,
-                Ordering::Equal => return Ok(at),
-                Ordering::Greater => break,
-            }
-        }
-        Err(at)
+        let key_at = |at| self.objects.get(at).map(Object::key_bytes);
+        self.row.search(key, key_at)
     }
 
     pub(super) fn replace(&mut self, at: usize, object: Object) -> Option<Object> {
@@ -84,11 +57,10 @@ impl Chunk {
 
     /// `at` is where [`search`](Self::search) said that the object belongs.
     pub(super) fn insert(&mut self, at: usize, object: Object) {
-        let head = object.key_bytes().strip_prefix(&*self.prefix).map(head);
+        let entered = self.row.insert(at, object.key_bytes());
         self.objects.insert(at, object);
-        match head {
-            Some(head) => self.heads.insert(at, head),
-            None => self.measure(),
+        if !entered {
+            self.row = Row::new(self.objects.iter().map(Object::key_bytes));
         }
     }
 
@@ -96,53 +68,15 @@ impl Chunk {
         if at >= self.len() {
             return None;
         }
-        self.heads.remove(at);
+        self.row.remove(at);
         Some(self.objects.remove(at))
     }
 
     /// Takes the objects from `at` on away into a new chunk.
     pub(super) fn split_off(&mut self, at: usize) -> Self {
         let upper = Self::from(self.objects.split_off(at));
-        self.measure();
+        // What is left may share more than the row knows; it is found out when the next one does not fit.
+        self.row.truncate(at);
         upper
     }
-
-    /// Finds out again what is shared.
-    fn measure(&mut self) {
-        let (Some(first), Some(last)) = (self.objects.first(), self.objects.last()) else {
-            return;
-        };
-        // In order, so what the first and the last share is shared by all between.
-        let (first, last) = (first.key_bytes(), last.key_bytes());
-        let shared = common(first, last);
-        let rest = |object: &Object| head(object.key_bytes().get(shared..).unwrap_or(b""));
-        self.heads = self.objects.iter().map(rest).collect();
-        self.prefix = first.get(..shared).unwrap_or_default().into();
-    }
-
-    /// Goes on by whole keys where many heads are equal.
-    fn search_by_key(&self, from: usize, key: &[u8]) -> Result<usize, usize> {
-        let rest = self.objects.get(from..).unwrap_or_default();
-        let found = rest.binary_search_by(|object| object.key_bytes().cmp(key));
-        found.map(|at| from + at).map_err(|at| from + at)
-    }
-}
-
-/// How many equal heads are looked at one by one.
-const LOOK: usize = 4;
-
-/// The first sixteen bytes as a number that sorts as they do.
-fn head(key: &[u8]) -> u128 {
-    let mut head = [0; 16];
-    let len = key.len().min(head.len());
-    if let (Some(place), Some(key)) = (head.get_mut(..len), key.get(..len)) {
-        place.copy_from_slice(key);
-    }
-    u128::from_be_bytes(head)
-}
-
-/// How many bytes two keys begin alike.
-fn common(one: &[u8], other: &[u8]) -> usize {
-    let pairs = one.iter().zip(other);
-    pairs.take_while(|(one, other)| one == other).count()
 }
