@@ -138,12 +138,6 @@ impl Cache {
         Watch::start(self.shared.clone(), request).await
     }
 
-    /// Storage has been compacted up to `revision`. The cache then refuses to list older states even where
-    /// it could: whether a page can be continued must not depend on which server is asked.
-    pub fn compacted(&self, revision: Revision) {
-        self.shared.set_compacted(revision);
-    }
-
     /// The stored values that are not served because they cannot be decoded.
     pub fn quarantined(&self) -> Vec<Undecodable> {
         self.shared.quarantine().values().cloned().collect()

@@ -2,13 +2,7 @@
 //!
 //! The cache is right when the conformance suite cannot tell it from the storage itself.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use ringwatch_core::{
@@ -29,7 +23,6 @@ use ringwatch_server::{
 /// A cache of everything, and the storage behind it.
 pub struct Cached {
     cache: Cache,
-    compacted: AtomicU64,
     storage: Arc<dyn Storage>,
 }
 
@@ -44,11 +37,7 @@ impl Cached {
         let cache = Cache::start(storage.clone(), &resource, Options::default());
         let cache = cache.expect("there are no paths");
         cache.ready().await;
-        Self {
-            cache,
-            compacted: AtomicU64::new(0),
-            storage,
-        }
+        Self { cache, storage }
     }
 
     async fn objects(&self, start: StartFrom) -> Result<(Vec<Object>, Revision), StorageError> {
@@ -98,7 +87,7 @@ impl Storage for Cached {
     }
 
     async fn watch(&self, prefix: &str, after: Revision) -> Result<Changes, StorageError> {
-        let floor = Revision::new(self.compacted.load(Ordering::Relaxed));
+        let floor = self.compacted();
         if after < floor {
             return Err(StorageError::Compacted { floor: Some(floor) });
         }
@@ -140,10 +129,11 @@ impl Storage for Cached {
         // Compaction leaves the last minutes alone, so in real life no cache is further behind. One that
         // were would have to list again and give its watchers the difference only.
         self.objects(StartFrom::Newest).await?;
-        self.storage.compact(revision).await?;
-        self.cache.compacted(revision);
-        self.compacted.fetch_max(revision.get(), Ordering::Relaxed);
-        Ok(())
+        self.storage.compact(revision).await
+    }
+
+    fn compacted(&self) -> Revision {
+        self.storage.compacted()
     }
 }
 

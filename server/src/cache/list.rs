@@ -43,7 +43,8 @@ pub(super) async fn state(
         StartFrom::NotOlderThan(revision) => shared.fresh(revision).await?,
         StartFrom::Exact(revision) => {
             shared.fresh(revision).await?;
-            let floor = shared.compacted();
+            // Even where the ring reaches back further: another server would refuse it.
+            let floor = shared.storage.compacted();
             if revision < floor {
                 return Err(CacheError::Expired {
                     requested: revision,

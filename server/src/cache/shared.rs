@@ -1,7 +1,7 @@
 //! What the cache's handles and its reflector share.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant as Clock};
 
@@ -31,8 +31,6 @@ pub(super) struct Shared {
     /// Rung by readers that wait for a revision.
     progress_wanted: Notify,
     quarantine: Mutex<BTreeMap<Arc<str>, Undecodable>>,
-    /// The oldest revision that storage still knows, as far as it was told.
-    compacted: AtomicU64,
     /// Whether storage says how far its watch is; asked whenever one is opened.
     progress_reported: AtomicBool,
     began: Clock,
@@ -61,7 +59,6 @@ impl Shared {
             readiness: watch::Sender::new(Readiness::Pending { why: None }),
             progress_wanted: Notify::new(),
             quarantine: Mutex::default(),
-            compacted: AtomicU64::new(0),
             progress_reported: AtomicBool::new(false),
             began: Clock::now(),
         }
@@ -91,15 +88,6 @@ impl Shared {
         self.quarantine
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The oldest revision whose state may be read.
-    pub(super) fn compacted(&self) -> Revision {
-        Revision::new(self.compacted.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn set_compacted(&self, revision: Revision) {
-        self.compacted.fetch_max(revision.get(), Ordering::Relaxed);
     }
 
     pub(super) fn is_progress_reported(&self) -> bool {
