@@ -14,16 +14,21 @@
 //!   served by undoing what the ring remembers, and from storage beyond that.
 //! - When storage has to be listed again, watchers get the difference and stay.
 //! - A value that cannot be decoded is [quarantined](Cache::quarantined), and everything else is served.
+//! - Now and then the cache is [compared](Cache::verify) with storage, and repaired if it is wrong.
 
 mod decode;
 mod error;
 mod index;
 mod list;
 mod map;
+mod metrics;
 mod object;
+mod quarantine;
 mod reflector;
 mod request;
+mod self_check;
 mod shared;
+mod sizes;
 mod sizing;
 mod state;
 mod verify;
@@ -36,14 +41,17 @@ use std::time::Duration;
 
 use ringwatch_core::json::PathError;
 use ringwatch_core::revision::{Revision, StartFrom};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 pub use decode::{Decoder, Format, Session, Undecodable, Why};
 pub use error::CacheError;
 pub use list::Listing;
 pub use map::ObjectMap;
+pub use metrics::{Kind, Sample};
 pub use object::Object;
 pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
+pub use self_check::SelfCheck;
+pub use sizes::{MAX_SIZE, Problem, Sizes, SizesError};
 pub use sizing::{Capacity, FRESH};
 pub use verify::Verified;
 pub use watch::{Watch, WatchEnd, WatchEvent};
@@ -69,6 +77,8 @@ pub struct Options {
     pub bookmark_every: Duration,
     /// How long a read waits for a revision.
     pub freshness_wait: Duration,
+    /// How often the cache is compared with storage (up to half as much later); `None` for never.
+    pub verify_every: Option<Duration>,
 }
 
 impl Default for Options {
@@ -76,6 +86,7 @@ impl Default for Options {
         Self {
             bookmark_every: Duration::from_secs(60),
             freshness_wait: Duration::from_secs(3),
+            verify_every: Some(Duration::from_secs(5 * 60)),
         }
     }
 }
@@ -84,16 +95,8 @@ impl Default for Options {
 #[derive(Clone)]
 pub struct Cache {
     shared: Arc<Shared>,
-    _reflector: Arc<Reflector>,
-}
-
-/// Ends the reflector with the last handle.
-struct Reflector(JoinHandle<()>);
-
-impl Drop for Reflector {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    /// The reflector and the self-check. They end with the last handle.
+    _tasks: Arc<JoinSet<()>>,
 }
 
 impl Cache {
@@ -105,10 +108,14 @@ impl Cache {
     ) -> Result<Self, PathError> {
         let decoder = Decoder::new(resource.prefix.as_str(), &resource.format)?;
         let shared = Arc::new(Shared::new(storage, resource, decoder, options));
-        let reflector = tokio::spawn(reflector::run(shared.clone()));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(reflector::run(shared.clone()));
+        if let Some(every) = options.verify_every {
+            tasks.spawn(self_check::run(shared.clone(), every));
+        }
         Ok(Self {
             shared,
-            _reflector: Arc::new(Reflector(reflector)),
+            _tasks: Arc::new(tasks),
         })
     }
 
@@ -140,13 +147,32 @@ impl Cache {
 
     /// The stored values that are not served because they cannot be decoded.
     pub fn quarantined(&self) -> Vec<Undecodable> {
-        self.shared.quarantine().values().cloned().collect()
+        self.shared.quarantine.all()
     }
 
-    /// Compares the cache with storage at one revision. To be called now and then: that they differ is a bug, here
-    /// or there, and better found than served.
+    /// Compares the cache with storage at one revision, as is done every [`Options::verify_every`]. If they differ, which is
+    /// a bug here or there, everything is read from storage again: watches get the difference, or end with
+    /// [`WatchEnd::Expired`].
     pub async fn verify(&self) -> Result<Verified, CacheError> {
-        verify::verify(&self.shared).await
+        self_check::check(&self.shared).await
+    }
+
+    /// The last comparison with storage, if there was one.
+    pub fn last_check(&self) -> Option<SelfCheck> {
+        self.shared.last_check()
+    }
+
+    /// Ends every watch with [`WatchEnd::ShuttingDown`], after it has yielded what there is and, if it wants
+    /// bookmarks, where it stands: so its reader goes on elsewhere without a gap. Lists go on being served.
+    pub fn shutdown(&self) {
+        tracing::info!(prefix = self.shared.decoder.prefix(), "ending all watches");
+        self.shared.write().close();
+    }
+
+    /// What the cache has counted. The resource is not in it: that is for whoever gathers the samples of several.
+    pub fn metrics(&self) -> Vec<Sample> {
+        let gauges = self.shared.read().gauges(self.shared.quarantine.len());
+        metrics::samples(&self.shared.metrics, &gauges)
     }
 }
 

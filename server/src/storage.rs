@@ -10,6 +10,7 @@ mod changes;
 pub mod embedded;
 mod error;
 pub mod etcd;
+pub(crate) mod pager;
 pub mod transform;
 mod update;
 

@@ -1,18 +1,20 @@
 //! What the cache's handles and its reflector share.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant as Clock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
-use ringwatch_core::time::Instant;
 use tokio::sync::{Notify, watch};
 
-use super::decode::{Decoder, Undecodable};
+use super::decode::Decoder;
 use super::error::CacheError;
+use super::metrics::Metrics;
+use super::quarantine::Quarantine;
+use super::self_check::SelfCheck;
 use super::state::State;
 use super::{Options, Resource};
+use crate::clock::Clock;
 use crate::storage::Storage;
 
 /// How often a waiting reader asks storage again how far it is.
@@ -30,10 +32,15 @@ pub(super) struct Shared {
     readiness: watch::Sender<Readiness>,
     /// Rung by readers that wait for a revision.
     progress_wanted: Notify,
-    quarantine: Mutex<BTreeMap<Arc<str>, Undecodable>>,
+    /// Rung when the state is not to be trusted any more.
+    relist_wanted: Notify,
+    pub(super) quarantine: Quarantine,
+    pub(super) metrics: Metrics,
+    /// The last comparison with storage. Held to copy it in or out.
+    last_check: Mutex<Option<SelfCheck>>,
     /// Whether storage says how far its watch is; asked whenever one is opened.
     progress_reported: AtomicBool,
-    began: Clock,
+    pub(super) clock: Clock,
 }
 
 /// Whether there is a state to read from.
@@ -58,20 +65,13 @@ impl Shared {
             revision: watch::Sender::new(Revision::ZERO),
             readiness: watch::Sender::new(Readiness::Pending { why: None }),
             progress_wanted: Notify::new(),
-            quarantine: Mutex::default(),
+            relist_wanted: Notify::new(),
+            quarantine: Quarantine::default(),
+            metrics: Metrics::default(),
+            last_check: Mutex::default(),
             progress_reported: AtomicBool::new(false),
-            began: Clock::now(),
+            clock: Clock::start(),
         }
-    }
-
-    /// Time as the core counts it.
-    pub(super) fn now(&self) -> Instant {
-        Instant::from_millis(self.began.elapsed().as_millis() as u64)
-    }
-
-    /// The moment on tokio's clock.
-    pub(super) fn at(&self, instant: Instant) -> tokio::time::Instant {
-        tokio::time::Instant::from_std(self.began + Duration::from_millis(instant.as_millis()))
     }
 
     // A panic while the lock was held for writing is a bug; the state is made of whole steps, so it
@@ -84,10 +84,24 @@ impl Shared {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn quarantine(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Undecodable>> {
-        self.quarantine
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn last_check(&self) -> Option<SelfCheck> {
+        let last = self.last_check.lock();
+        last.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_last_check(&self, check: SelfCheck) {
+        let last = self.last_check.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = Some(check);
+    }
+
+    /// Has everything read from storage again.
+    pub(super) fn want_relist(&self) {
+        self.relist_wanted.notify_one();
+    }
+
+    /// Waits until someone has reason to doubt the state.
+    pub(super) async fn relist_wanted(&self) {
+        self.relist_wanted.notified().await;
     }
 
     pub(super) fn is_progress_reported(&self) -> bool {

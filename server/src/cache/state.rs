@@ -10,6 +10,7 @@ use ringwatch_core::time::Instant;
 
 use super::index::WatcherIndex;
 use super::map::ObjectMap;
+use super::metrics::Gauges;
 use super::object::Object;
 use super::sizing::{Capacity, Sizing};
 
@@ -30,6 +31,9 @@ pub(super) struct State {
     pub(super) ring: Ring,
     pub(super) index: WatcherIndex,
     sizing: Sizing,
+    /// How often the ring was made larger and smaller.
+    resized: (u64, u64),
+    closing: bool,
 }
 
 impl State {
@@ -39,6 +43,8 @@ impl State {
             ring: Ring::new(places(capacity.lower)),
             index: WatcherIndex::default(),
             sizing: Sizing::new(capacity),
+            resized: (0, 0),
+            closing: false,
         }
     }
 
@@ -82,35 +88,62 @@ impl State {
         self.ring.advance(revision);
     }
 
-    /// Replaces everything by a list and enters the difference, so that watchers stay.
+    /// Replaces everything by a list and enters the difference, so that watchers stay. Gives how many
+    /// objects were different.
     pub(super) fn relist(
         &mut self,
         revision: Revision,
         objects: ObjectMap,
         now: Instant,
-    ) -> Result<(), NotNewer> {
+    ) -> Result<usize, NotNewer> {
         let newest = self.ring.newest();
         if revision < newest {
             return Err(NotNewer { newest });
         }
         let changes = difference(&self.objects, &objects);
+        let count = changes.len();
         self.objects = objects;
         if revision == newest {
             if changes.is_empty() {
-                return Ok(());
+                return Ok(0);
             }
             // The same revision with another content: what was known was wrong, and nobody can be told
             // how. Who watches has to begin again.
             self.ring.reset(revision);
             self.index.announce_all(self.ring.mark());
-            return Ok(());
+            return Ok(count);
         }
         self.fit(now);
         let mark = self.ring.mark();
         for change in &changes {
             self.index.announce(change, mark);
         }
-        self.ring.bridge(revision, changes)
+        self.ring.bridge(revision, changes)?;
+        Ok(count)
+    }
+
+    /// Tells every watcher to end when it has everything.
+    pub(super) fn close(&mut self) {
+        self.closing = true;
+        self.index.announce_all(self.ring.mark());
+    }
+
+    /// Whether watchers are to end when they have everything.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// What there is to measure.
+    pub(super) fn gauges(&self, quarantined: usize) -> Gauges {
+        Gauges {
+            revision: self.revision(),
+            objects: self.objects.len(),
+            quarantined,
+            capacity: self.ring.capacity(),
+            entered: self.ring.mark().to_bits(),
+            grown: self.resized.0,
+            shrunk: self.resized.1,
+        }
     }
 
     /// The objects as they were at `revision`, if the ring reaches back so far.
@@ -149,6 +182,12 @@ impl State {
     fn fit(&mut self, now: Instant) {
         let (held, capacity) = (self.ring.len(), self.ring.capacity());
         if let Some(capacity) = self.sizing.advise(self.ring.mark(), now, held, capacity) {
+            let times = if capacity > self.ring.capacity() {
+                &mut self.resized.0
+            } else {
+                &mut self.resized.1
+            };
+            *times += 1;
             self.ring.resize(places(capacity));
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ringwatch_core::key::Key;
 use ringwatch_core::revision::Revision;
@@ -14,10 +13,13 @@ use super::error::CacheError;
 use super::index::Entry;
 use super::list;
 use super::map::ObjectMap;
+use super::metrics::End;
 use super::object::Object;
 use super::request::{Predicate, WatchRequest, WatchStart, term_of};
 use super::shared::Shared;
 use super::state::State as CacheState;
+use crate::backoff::jittered;
+use crate::storage::StorageError;
 
 /// How many events are taken from the ring at once: few enough that writers are not kept waiting.
 const BATCH: usize = 64;
@@ -53,6 +55,12 @@ pub enum WatchEnd {
         /// The oldest revision that a watch may begin from.
         floor: Revision,
     },
+    /// The server is about to end: watch again, elsewhere. Everything up to now has been yielded, and a bookmark if
+    /// they are wanted.
+    ShuttingDown,
+    /// The storage behind it failed: watch again from where it was. Only without a cache; with one, a
+    /// watch outlives that.
+    Storage(StorageError),
 }
 
 /// A running watch. Dropping it ends it.
@@ -67,6 +75,8 @@ pub struct Watch {
     batch: VecDeque<WatchEvent>,
     /// The watcher had everything when it last looked, so what it was not woken for does not concern it.
     idle: bool,
+    /// Whether bookmarks are wanted.
+    bookmarks: bool,
     end: Option<WatchEnd>,
 }
 
@@ -86,11 +96,14 @@ impl Watch {
             WatchStart::Newest => Start::After(shared.storage.revision().await?),
             WatchStart::Now => Start::Now,
         };
-        let now = shared.now();
+        let now = shared.clock.now();
         let options = Options {
-            bookmark_every: request
-                .bookmarks
-                .then(|| jittered(shared.options.bookmark_every)),
+            bookmark_every: request.bookmarks.then(|| {
+                jittered(
+                    shared.options.bookmark_every,
+                    shared.options.bookmark_every / 4,
+                )
+            }),
             initial_events_end: request.bookmarks,
             deadline: request.timeout.map(|timeout| now + timeout),
         };
@@ -114,6 +127,7 @@ impl Watch {
         })?;
         state.index.insert(&term, &entry);
         drop(state);
+        shared.metrics.watches_begun.add(1);
         Ok(Self {
             shared,
             watcher,
@@ -121,6 +135,7 @@ impl Watch {
             initial,
             batch: VecDeque::new(),
             idle: false,
+            bookmarks: request.bookmarks,
             end: None,
         })
     }
@@ -142,7 +157,7 @@ impl Watch {
                 None => rung.await,
                 Some(at) => {
                     // Rung or time to speak: either way, look.
-                    let _ = tokio::time::timeout_at(self.shared.at(at), rung).await;
+                    let _ = tokio::time::timeout_at(self.shared.clock.at(at), rung).await;
                 }
             }
         }
@@ -159,7 +174,7 @@ impl Watch {
 
     /// Takes a batch from the ring. If there is nothing: `Some(when to look again)`.
     fn fill(&mut self) -> Option<Option<Instant>> {
-        let now = self.shared.now();
+        let now = self.shared.clock.now();
         let state = self.shared.read();
         catch_up(&mut self.watcher, &mut self.idle, &self.entry, &state);
         while self.batch.len() < BATCH {
@@ -180,6 +195,20 @@ impl Watch {
                     self.idle = true;
                     // The snapshot has been shown; let go of it.
                     self.initial = Initial(None);
+                    if state.is_closing() {
+                        // The reader is about to have everything, so this is exactly where it stands.
+                        let position = self.watcher.resume_from(&state.ring).ok().flatten();
+                        // Unless it waits for the future, and has nothing to say.
+                        let position = position.filter(|position| *position <= state.revision());
+                        if let Some(revision) = position.filter(|_| self.bookmarks) {
+                            self.batch.push_back(WatchEvent::Bookmark {
+                                revision,
+                                initial_events_end: false,
+                            });
+                        }
+                        self.end = Some(WatchEnd::ShuttingDown);
+                        return None;
+                    }
                     return self.batch.is_empty().then_some(wake_at);
                 }
                 Step::Finished => {
@@ -228,12 +257,13 @@ impl Drop for Watch {
     fn drop(&mut self) {
         let term = term_of(self.watcher.predicate(), &self.shared.decoder);
         self.shared.write().index.remove(&term, &self.entry);
+        self.shared.metrics.watch_ended(match self.end {
+            None | Some(WatchEnd::Storage(_)) => End::Left,
+            Some(WatchEnd::TimedOut) => End::TimedOut,
+            Some(WatchEnd::Expired { .. }) => End::Expired,
+            Some(WatchEnd::ShuttingDown) => End::ShuttingDown,
+        });
     }
-}
-
-/// Up to a quarter more, so that watches that began together do not speak together.
-fn jittered(period: Duration) -> Duration {
-    crate::backoff::Backoff::new(period / 4, period / 4).delay() + period
 }
 
 /// The snapshot that a watch begins with, until it has been shown.

@@ -167,8 +167,9 @@ pub async fn kept_ttl_ends_when_it_would_have(storage: &dyn Storage, space: &str
     let first = store.commit(vec![limited("a", 2 * LONGER)]).await;
     let short = store.commit(vec![limited("short/a", SHORT)]).await;
     deletion(&mut store.watch("short/", short).await).await;
-    // Made later, with the same time to live: it goes later.
-    store.commit(vec![limited("b", 2 * LONGER)]).await;
+    // Goes after the other would have gone, and before it would go if its time began anew.
+    let between = 2 * LONGER - SHORT / 2;
+    store.commit(vec![limited("b", between)]).await;
     let write = Write::update(store.key("a"), first, "2").keeping_ttl();
     let kept = store.commit(vec![write]).await;
     let mut watch = store.watch("", kept).await;
