@@ -41,7 +41,7 @@ pub(super) async fn check(shared: &Shared) -> Result<Verified, CacheError> {
         if !matches!(outcome, Err(CacheError::Expired { .. })) {
             break;
         }
-        outcome = verify(shared).await;
+        outcome = verify_newest(shared).await;
     }
     let prefix = shared.decoder.prefix();
     match &outcome {
@@ -69,4 +69,10 @@ pub(super) async fn check(shared: &Shared) -> Result<Verified, CacheError> {
         outcome: outcome.clone(),
     });
     outcome
+}
+
+/// Brings the cache up to what storage has, and checks then.
+async fn verify_newest(shared: &Shared) -> Result<Verified, CacheError> {
+    shared.fresh(shared.storage.revision().await?).await?;
+    verify(shared).await
 }

@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) ring: Ring,
     pub(super) index: WatcherIndex,
     sizing: Sizing,
+    /// Changes that were ever entered into the ring.
+    entered: u64,
     /// How often the ring was made larger and smaller.
     resized: (u64, u64),
     closing: bool,
@@ -43,6 +45,7 @@ impl State {
             ring: Ring::new(places(capacity.lower)),
             index: WatcherIndex::default(),
             sizing: Sizing::new(capacity),
+            entered: 0,
             resized: (0, 0),
             closing: false,
         }
@@ -56,8 +59,7 @@ impl State {
     /// Begins with a list, whatever was there before. Who watched is told.
     pub(super) fn begin(&mut self, revision: Revision, objects: ObjectMap) {
         self.objects = objects;
-        self.ring.reset(revision);
-        self.index.announce_all(self.ring.mark());
+        self.forget(revision);
     }
 
     /// Applies the updates of one revision.
@@ -80,6 +82,7 @@ impl State {
         for change in &changes {
             self.index.announce(change, mark);
         }
+        self.entered += changes.len() as u64;
         self.ring.push_all(revision, changes)
     }
 
@@ -109,8 +112,7 @@ impl State {
             }
             // The same revision with another content: what was known was wrong, and nobody can be told
             // how. Who watches has to begin again.
-            self.ring.reset(revision);
-            self.index.announce_all(self.ring.mark());
+            self.forget(revision);
             return Ok(count);
         }
         self.fit(now);
@@ -118,6 +120,7 @@ impl State {
         for change in &changes {
             self.index.announce(change, mark);
         }
+        self.entered += count as u64;
         self.ring.bridge(revision, changes)?;
         Ok(count)
     }
@@ -140,7 +143,7 @@ impl State {
             objects: self.objects.len(),
             quarantined,
             capacity: self.ring.capacity(),
-            entered: self.ring.mark().to_bits(),
+            entered: self.entered,
             grown: self.resized.0,
             shrunk: self.resized.1,
         }
@@ -176,6 +179,13 @@ impl State {
                 Some(Change::Delete { previous })
             }
         }
+    }
+
+    /// Empties the ring, and sends everyone to where it ended: nobody can go on from there.
+    fn forget(&mut self, revision: Revision) {
+        let mark = self.ring.mark();
+        self.ring.reset(revision);
+        self.index.announce_all(mark);
     }
 
     /// Gives the ring another size if its last minutes ask for it.

@@ -170,6 +170,10 @@ impl Inner {
                 },
             },
         );
+        let limit = match request.limit {
+            0 => usize::MAX,
+            limit => limit,
+        };
         let mut listing = Listing {
             items: Vec::new(),
             revision: Revision::ZERO,
@@ -186,7 +190,7 @@ impl Inner {
                     .items
                     .extend(object.filter(|object| request.predicate.matches(object)));
                 let left = items.len() as u64 + page.remaining;
-                if listing.items.len() == request.limit && left > 0 {
+                if listing.items.len() == limit && left > 0 {
                     let name = key.strip_prefix(prefix).unwrap_or(&key);
                     listing.continue_after = Some(name.to_owned());
                     listing.remaining = usize::try_from(left).unwrap_or(usize::MAX);
