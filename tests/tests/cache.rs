@@ -119,7 +119,7 @@ async fn a_cache_that_missed_a_change_is_repaired() {
     let verified = site.cache().verify().await.expect("a comparison");
     assert!(verified.agrees(), "{verified:?}");
     let check = site.cache().last_check().expect("a check");
-    assert_eq!(check.outcome, Ok(verified));
+    assert_eq!((check.outcome, check.disagreements), (Ok(verified), 1));
     for (status, count) in [("success", 2.0), ("failure", 1.0), ("error", 0.0)] {
         let name = "apiserver_storage_consistency_checks_total";
         let counted = value(site.cache(), name, &[("status", status)]);

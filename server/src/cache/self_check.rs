@@ -22,6 +22,8 @@ pub struct SelfCheck {
     pub at: SystemTime,
     /// What was found, or why nothing could be.
     pub outcome: Result<Verified, CacheError>,
+    /// How many have found a difference so far, this one included.
+    pub disagreements: u64,
 }
 
 /// Checks every so often, up to half as much later. Ends only by being dropped.
@@ -67,6 +69,7 @@ pub(super) async fn check(shared: &Shared) -> Result<Verified, CacheError> {
     shared.set_last_check(SelfCheck {
         at: SystemTime::now(),
         outcome: outcome.clone(),
+        disagreements: shared.metrics.checks[Check::Disagreed as usize].get(),
     });
     outcome
 }

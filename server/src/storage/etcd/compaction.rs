@@ -46,7 +46,11 @@ impl Compactor {
             }
             tokio::select! {
                 () = &mut shutdown => return,
-                _ = self.turn() => {}
+                turn = self.turn() => match turn {
+                    Ok(Some(revision)) => tracing::info!(%revision, "etcd's history compacted"),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!(%error, "turn at compacting etcd's history failed"),
+                },
             }
         }
     }
