@@ -12,6 +12,7 @@
 //!
 //! - Every list is of the newest state unless it names one; a revision in the future is refused at once.
 //! - A watch reaches back as far as storage does, and not as far as a ring.
+//! - A watch that begins with a state holds all of its objects that match until they are read.
 //! - A watch ends with [`WatchEnd::Storage`] when storage fails; with a cache it would not notice.
 
 mod direct;

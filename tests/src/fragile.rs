@@ -1,7 +1,7 @@
-//! A storage whose watches can be made to fail: cut off, or silently missing a change.
+//! A storage that can be made to fail: watches cut off, or silently missing a change; everything put back to another state.
 
 use std::sync::{
-    Arc,
+    Arc, RwLock,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -14,7 +14,8 @@ use tokio::sync::watch;
 
 /// Another storage, with a switch for each fault.
 pub struct Fragile {
-    inner: Arc<dyn Storage>,
+    /// Never held across an await.
+    inner: RwLock<Arc<dyn Storage>>,
     /// How often the watches were cut.
     cuts: watch::Sender<usize>,
     /// How many changes are still to be kept from watches.
@@ -25,7 +26,7 @@ impl Fragile {
     /// In front of `inner`; sound until told otherwise.
     pub fn new(inner: Arc<dyn Storage>) -> Self {
         Self {
-            inner,
+            inner: RwLock::new(inner),
             cuts: watch::Sender::new(0),
             hidden: Arc::default(),
         }
@@ -34,6 +35,16 @@ impl Fragile {
     /// Ends every running watch as if the connection were lost.
     pub fn cut(&self) {
         self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Puts another storage in its place, as a restored backup would be.
+    pub fn replace(&self, inner: Arc<dyn Storage>) {
+        *self.inner.write().expect("nobody panics with it") = inner;
+        self.cut();
+    }
+
+    fn inner(&self) -> Arc<dyn Storage> {
+        self.inner.read().expect("nobody panics with it").clone()
     }
 
     /// Keeps the next items with changes from whichever watch meets them first.
@@ -45,19 +56,19 @@ impl Fragile {
 #[async_trait]
 impl Storage for Fragile {
     async fn get(&self, key: &str) -> Result<Got, StorageError> {
-        self.inner.get(key).await
+        self.inner().get(key).await
     }
 
     async fn list(&self, list: &List) -> Result<Page, StorageError> {
-        self.inner.list(list).await
+        self.inner().list(list).await
     }
 
     async fn commit(&self, writes: Vec<Write>) -> Result<Outcome, StorageError> {
-        self.inner.commit(writes).await
+        self.inner().commit(writes).await
     }
 
     async fn watch(&self, prefix: &str, after: Revision) -> Result<Changes, StorageError> {
-        let inner = self.inner.watch(prefix, after).await?;
+        let inner = self.inner().watch(prefix, after).await?;
         let (sender, outer) = Changes::channel();
         let mut cuts = self.cuts.subscribe();
         cuts.mark_unchanged();
@@ -66,19 +77,19 @@ impl Storage for Fragile {
     }
 
     async fn revision(&self) -> Result<Revision, StorageError> {
-        self.inner.revision().await
+        self.inner().revision().await
     }
 
     async fn compact(&self, revision: Revision) -> Result<(), StorageError> {
-        self.inner.compact(revision).await
+        self.inner().compact(revision).await
     }
 
     fn compacted(&self) -> Revision {
-        self.inner.compacted()
+        self.inner().compacted()
     }
 
     async fn reports_progress(&self) -> bool {
-        self.inner.reports_progress().await
+        self.inner().reports_progress().await
     }
 }
 

@@ -153,6 +153,28 @@ async fn a_difference_that_cannot_be_told_ends_the_watch() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storage_put_back_to_an_older_state_is_noticed() {
+    let (storage, site) = fragile(None).await;
+    for number in 0..5 {
+        site.put("a/x", &format!("m{number}"), "hall").await;
+    }
+    let mut watch = site.watch(everything(), STATE).await;
+    watch.expect(["ADDED a/x 5", "SYNCED 5"]).await;
+    storage.replace(Arc::new(Embedded::in_memory()));
+    site.put("a/other", "heat", "hall").await;
+    let ahead = site.cache().verify().await;
+    assert!(matches!(ahead, Err(CacheError::Storage(_))), "{ahead:?}");
+    let expired = WatchEnd::Expired { floor: nth(1) };
+    assert_eq!(watch.next().await, format!("{expired:?}"));
+    assert_eq!(site.list(everything(), StartFrom::Any).await, ["a/other"]);
+    // What it had before does not count any more.
+    let requested = nth(5);
+    let late = site.reader.get("a/x", StartFrom::NotOlderThan(requested));
+    let newest = nth(1);
+    assert_eq!(late.await, Err(CacheError::TooLarge { requested, newest }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cache_checks_itself() {
     let (storage, site) = fragile(Some(Duration::from_millis(20))).await;
     storage.hide(1);

@@ -77,3 +77,90 @@ impl Quarantine {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::super::decode::Why;
+    use super::*;
+
+    /// Gathers the messages of a run.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+
+    impl Subscriber for Log {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut self.clone());
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    impl Visit for Log {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            if field.name() == "message" {
+                let mut lines = self.0.lock().unwrap();
+                lines.push(format!("{value:?}"));
+            }
+        }
+    }
+
+    fn logged(run: impl FnOnce()) -> Vec<String> {
+        let log = Log::default();
+        tracing::subscriber::with_default(log.clone(), run);
+        log.0.lock().unwrap().clone()
+    }
+
+    fn bad(key: &str, why: Why) -> Undecodable {
+        let key = key.into();
+        Undecodable { key, why }
+    }
+
+    const IN: &str = "object set aside";
+    const OUT: &str = "object no longer set aside";
+
+    #[test]
+    fn only_changes_are_logged() {
+        let quarantine = Quarantine::default();
+        let lines = logged(|| {
+            quarantine.release("/a");
+            quarantine.admit(bad("/a", Why::Corrupt));
+            quarantine.admit(bad("/a", Why::Corrupt));
+            quarantine.admit(bad("/a", Why::Foreign));
+            quarantine.replace(vec![bad("/a", Why::Foreign), bad("/b", Why::Corrupt)]);
+            quarantine.release("/b");
+            quarantine.release("/b");
+        });
+        assert_eq!(lines, [IN, IN, IN, OUT]);
+        assert_eq!(quarantine.all(), [bad("/a", Why::Foreign)]);
+        assert_eq!(quarantine.len(), 1);
+    }
+
+    #[test]
+    fn a_list_of_nothing_but_trouble_is_summed_up() {
+        let quarantine = Quarantine::default();
+        let many = (0..1_000).map(|number| bad(&format!("/{number}"), Why::Corrupt));
+        let lines = logged(|| quarantine.replace(many.collect()));
+        assert_eq!(lines.len(), NAMED + 1);
+        assert_eq!(quarantine.len(), 1_000);
+    }
+}

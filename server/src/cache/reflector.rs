@@ -135,6 +135,7 @@ async fn list(shared: &Shared) -> Result<(), StorageError> {
     if changes.is_err() {
         // Storage went back in time: it was restored from a backup, or is another one.
         state.begin(revision, objects);
+        shared.went_back(revision);
     }
     drop(state);
     let took = began.elapsed();

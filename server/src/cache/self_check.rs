@@ -11,6 +11,7 @@ use super::metrics::Check;
 use super::shared::Shared;
 use super::verify::{Verified, verify};
 use crate::backoff::jittered;
+use crate::storage::StorageError;
 
 /// How often to begin again with a newer state when storage has forgotten the one to compare with.
 const TRIES: usize = 3;
@@ -59,6 +60,12 @@ pub(super) async fn check(shared: &Shared) -> Result<Verified, CacheError> {
                 stored,
             } = verified;
             tracing::error!(prefix, %revision, ?cached, ?stored, "cache differs from storage; listing anew");
+            shared.want_relist();
+        }
+        // The cache has what storage has yet to come to: storage was put back to an older state.
+        Err(CacheError::Storage(error @ StorageError::Future { .. })) => {
+            shared.metrics.checked(Check::Disagreed);
+            tracing::error!(prefix, %error, "cache is ahead of storage; listing anew");
             shared.want_relist();
         }
         Err(error) => {

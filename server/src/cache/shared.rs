@@ -121,6 +121,11 @@ impl Shared {
         });
     }
 
+    /// The state is at `revision`, although it had been further: who waits for what comes after must wait for it anew.
+    pub(super) fn went_back(&self, revision: Revision) {
+        self.revision.send_replace(revision);
+    }
+
     pub(super) fn set_readiness(&self, readiness: Readiness) {
         self.readiness.send_replace(readiness);
     }
