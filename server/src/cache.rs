@@ -47,7 +47,7 @@ pub use decode::{Decoder, Format, Session, Undecodable, Why};
 pub use error::CacheError;
 pub use list::Listing;
 pub use map::ObjectMap;
-pub use metrics::{Kind, Sample};
+pub use metrics::{Kind, Labels, Sample};
 pub use object::Object;
 pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
 pub use self_check::SelfCheck;
