@@ -40,16 +40,18 @@ enum Step {
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(10));
     let mut step = Step::List;
+    let mut outage = Outage::default();
     loop {
         step = match step {
             Step::List => match list(&shared).await {
                 Ok(()) => {
                     backoff.reset();
+                    outage.over();
                     Step::Open
                 }
                 Err(error) => {
                     shared.metrics.lists_failed.add(1);
-                    trouble(&shared, &error, "list failed");
+                    outage.note(&shared, &error, "list failed");
                     not_ready(&shared, &error);
                     Step::Rest { then_list: true }
                 }
@@ -60,21 +62,22 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 match shared.storage.watch(shared.decoder.prefix(), newest).await {
                     Ok(changes) => {
                         shared.metrics.watches_opened.add(1);
+                        outage.over();
                         let prefix = shared.decoder.prefix();
                         tracing::debug!(prefix, revision = %newest, "watching storage");
                         Step::Follow(changes)
                     }
-                    Err(error) => after(&shared, &error),
+                    Err(error) => after(&shared, &error, &mut outage),
                 }
             }
             Step::Follow(changes) => match follow(&shared, changes, &mut backoff).await {
                 Ended::Asked => Step::List,
                 Ended::OutOfStep => {
                     let prefix = shared.decoder.prefix();
-                    tracing::error!(prefix, "storage's watch went back in time; listing anew");
+                    tracing::error!(prefix, "watch yields what is known already; listing anew");
                     Step::List
                 }
-                Ended::Failed(error) => after(&shared, &error),
+                Ended::Failed(error) => after(&shared, &error, &mut outage),
             },
             Step::Rest { then_list } => {
                 tokio::time::sleep(backoff.delay()).await;
@@ -84,19 +87,34 @@ pub(super) async fn run(shared: Arc<Shared>) {
     }
 }
 
-fn trouble(shared: &Shared, error: &StorageError, what: &'static str) {
-    tracing::warn!(prefix = shared.decoder.prefix(), %error, "{what}");
+/// Whether storage is away, so that the log says so once and not with every attempt.
+#[derive(Default)]
+struct Outage(bool);
+
+impl Outage {
+    fn note(&mut self, shared: &Shared, error: &StorageError, what: &'static str) {
+        let prefix = shared.decoder.prefix();
+        if std::mem::replace(&mut self.0, true) {
+            tracing::debug!(prefix, %error, "{what} again");
+        } else {
+            tracing::warn!(prefix, %error, "{what}");
+        }
+    }
+
+    fn over(&mut self) {
+        self.0 = false;
+    }
 }
 
 /// What helps after a watch has failed.
-fn after(shared: &Shared, error: &StorageError) -> Step {
+fn after(shared: &Shared, error: &StorageError, outage: &mut Outage) -> Step {
     match error {
         StorageError::Compacted { .. } | StorageError::Future { .. } => {
-            trouble(shared, error, "watch cannot go on; listing anew");
+            outage.note(shared, error, "watch cannot go on; listing anew");
             Step::List
         }
         _ => {
-            trouble(shared, error, "watch was cut");
+            outage.note(shared, error, "watch was cut");
             Step::Rest { then_list: false }
         }
     }
