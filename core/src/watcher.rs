@@ -207,6 +207,11 @@ impl<P, K> Watcher<P, K> {
         }
     }
 
+    /// Whether it speaks of itself between events.
+    pub fn wants_bookmarks(&self) -> bool {
+        self.bookmarks.is_wanted()
+    }
+
     /// Whether the watch has come to `mark`, and is not showing initial objects.
     pub fn has_reached(&self, mark: Mark) -> bool {
         self.phase() != Phase::Initial && self.cursor.has_reached(mark)

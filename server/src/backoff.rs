@@ -42,6 +42,11 @@ impl Backoff {
     }
 }
 
+/// `period` and a random part of `most` more, so that those who began together do not go on together.
+pub fn jittered(period: Duration, most: Duration) -> Duration {
+    period + Backoff::new(most, most).delay()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

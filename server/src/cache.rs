@@ -14,6 +14,7 @@
 //!   served by undoing what the ring remembers, and from storage beyond that.
 //! - When storage has to be listed again, watchers get the difference and stay.
 //! - A value that cannot be decoded is [quarantined](Cache::quarantined), and everything else is served.
+//! - Now and then the cache is [compared](Cache::verify) with storage, and repaired if it is wrong.
 
 mod alarm;
 mod decode;
@@ -21,11 +22,16 @@ mod error;
 mod index;
 mod list;
 mod map;
+mod metrics;
 mod object;
+mod quarantine;
 mod reflector;
 mod request;
+mod self_check;
 mod shared;
+mod sizes;
 mod sizing;
+mod stage;
 mod state;
 mod verify;
 mod wake;
@@ -37,14 +43,17 @@ use std::time::Duration;
 
 use ringwatch_core::json::PathError;
 use ringwatch_core::revision::{Revision, StartFrom};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 pub use decode::{Decoder, Format, Session, Undecodable, Why};
 pub use error::CacheError;
 pub use list::Listing;
 pub use map::{ObjectMap, Position};
+pub use metrics::{Kind, Labels, Sample};
 pub use object::Object;
 pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
+pub use self_check::SelfCheck;
+pub use sizes::{MAX_SIZE, Problem, Sizes, SizesError};
 pub use sizing::{Capacity, FRESH};
 pub use verify::Verified;
 pub use watch::{Watch, WatchEnd, WatchEvent};
@@ -70,6 +79,8 @@ pub struct Options {
     pub bookmark_every: Duration,
     /// How long a read waits for a revision.
     pub freshness_wait: Duration,
+    /// How often the cache is compared with storage (up to half as much later); `None` for never.
+    pub verify_every: Option<Duration>,
 }
 
 impl Default for Options {
@@ -77,6 +88,7 @@ impl Default for Options {
         Self {
             bookmark_every: Duration::from_secs(60),
             freshness_wait: Duration::from_secs(3),
+            verify_every: Some(Duration::from_secs(5 * 60)),
         }
     }
 }
@@ -85,16 +97,8 @@ impl Default for Options {
 #[derive(Clone)]
 pub struct Cache {
     shared: Arc<Shared>,
-    _tasks: Arc<Tasks>,
-}
-
-/// What runs for the cache; ends with the last handle.
-struct Tasks([JoinHandle<()>; 2]);
-
-impl Drop for Tasks {
-    fn drop(&mut self) {
-        self.0.iter().for_each(JoinHandle::abort);
-    }
+    /// The reflector, the alarms and the self-check. They end with the last handle.
+    _tasks: Arc<JoinSet<()>>,
 }
 
 impl Cache {
@@ -106,14 +110,15 @@ impl Cache {
     ) -> Result<Self, PathError> {
         let decoder = Decoder::new(resource.prefix.as_str(), &resource.format)?;
         let shared = Arc::new(Shared::new(storage, resource, decoder, options));
-        let reflector = tokio::spawn(reflector::run(shared.clone()));
-        let alarms = tokio::spawn({
-            let shared = shared.clone();
-            async move { shared.alarms.run(&shared.clock).await }
-        });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(reflector::run(shared.clone()));
+        tasks.spawn(alarm::run(shared.clone()));
+        if let Some(every) = options.verify_every {
+            tasks.spawn(self_check::run(shared.clone(), every));
+        }
         Ok(Self {
             shared,
-            _tasks: Arc::new(Tasks([reflector, alarms])),
+            _tasks: Arc::new(tasks),
         })
     }
 
@@ -143,21 +148,36 @@ impl Cache {
         Watch::start(self.shared.clone(), request).await
     }
 
-    /// Storage has been compacted up to `revision`. The cache then refuses to list older states even where
-    /// it could: whether a page can be continued must not depend on which server is asked.
-    pub fn compacted(&self, revision: Revision) {
-        self.shared.set_compacted(revision);
-    }
-
     /// The stored values that are not served because they cannot be decoded.
     pub fn quarantined(&self) -> Vec<Undecodable> {
-        self.shared.quarantine().values().cloned().collect()
+        self.shared.quarantine.all()
     }
 
-    /// Compares the cache with storage at one revision. To be called now and then: that they differ is a bug, here
-    /// or there, and better found than served.
+    /// Compares the cache with storage at one revision, as is done every [`Options::verify_every`]. If they differ, which is
+    /// a bug here or there, everything is read from storage again: watches get the difference, or end with
+    /// [`WatchEnd::Expired`].
     pub async fn verify(&self) -> Result<Verified, CacheError> {
-        verify::verify(&self.shared).await
+        self_check::check(&self.shared).await
+    }
+
+    /// The last comparison with storage, if there was one.
+    pub fn last_check(&self) -> Option<SelfCheck> {
+        self.shared.last_check()
+    }
+
+    /// Ends every watch with [`WatchEnd::ShuttingDown`], after it has yielded what there is and, if it wants
+    /// bookmarks, where it stands: so its reader goes on elsewhere without a gap. Lists go on being served.
+    pub fn shutdown(&self) {
+        tracing::info!(prefix = self.shared.decoder.prefix(), "ending all watches");
+        let mut after = state::Aftermath::default();
+        self.shared.write().close(&mut after);
+        after.settle();
+    }
+
+    /// What the cache has counted. The resource is not in it: that is for whoever gathers the samples of several.
+    pub fn metrics(&self) -> Vec<Sample> {
+        let gauges = self.shared.read().gauges(self.shared.quarantine.len());
+        metrics::samples(&self.shared.metrics, &gauges)
     }
 }
 

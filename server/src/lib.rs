@@ -1,10 +1,12 @@
 //! The server side of Ringwatch: where objects are stored, and the watch cache in front of it.
 //!
 //! ```text
-//!   etcd ────► storage ──► cache (one per resource) ──► list, get, watch
-//!   embedded ─┘
+//!   etcd ────► storage ──► cache (one per resource) ──► reader: list, get, watch
+//!   embedded ─┘      └────────── cache off ───────────────┘
 //! ```
 
 pub mod backoff;
 pub mod cache;
+mod clock;
+pub mod reader;
 pub mod storage;

@@ -10,6 +10,7 @@ mod changes;
 pub mod embedded;
 mod error;
 pub mod etcd;
+pub(crate) mod pager;
 pub mod transform;
 mod update;
 
@@ -53,6 +54,13 @@ pub trait Storage: Send + Sync + 'static {
 
     /// Forgets the states before `revision`. That state itself stays readable.
     async fn compact(&self, revision: Revision) -> Result<(), StorageError>;
+
+    /// The oldest revision that can still be read, as far as is known here without asking anyone: at least what was
+    /// compacted to by this handle. Never falls. Another server's compaction may become known late.
+    ///
+    /// Who could answer from memory refuses what is older: whether a state can be read must not depend on which server
+    /// is asked.
+    fn compacted(&self) -> Revision;
 
     /// Whether watches answer [requests for progress](Changes::request_progress). Without it, a watch
     /// of some keys cannot tell that it has everything up to a write to others.
@@ -133,8 +141,8 @@ pub struct Write {
     pub expected: Revision,
     /// The new value; `None` deletes the key.
     pub value: Option<Bytes>,
-    /// After how long the key goes by itself.
-    pub ttl: Option<Duration>,
+    /// When the key goes by itself.
+    pub ttl: Ttl,
 }
 
 impl Write {
@@ -149,7 +157,7 @@ impl Write {
             key: key.into(),
             expected,
             value: Some(value.into()),
-            ttl: None,
+            ttl: Ttl::None,
         }
     }
 
@@ -159,17 +167,37 @@ impl Write {
             key: key.into(),
             expected,
             value: None,
-            ttl: None,
+            ttl: Ttl::None,
         }
     }
 
     /// The same, for a limited time. Implementations may round up.
     pub fn with_ttl(self, ttl: Duration) -> Self {
         Self {
-            ttl: Some(ttl),
+            ttl: Ttl::After(ttl),
             ..self
         }
     }
+
+    /// The same, with what is left of the time that the key had.
+    pub fn keeping_ttl(self) -> Self {
+        Self {
+            ttl: Ttl::Keep,
+            ..self
+        }
+    }
+}
+
+/// When a key goes by itself. A deletion has no use for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ttl {
+    /// Never, whatever was said before.
+    #[default]
+    None,
+    /// After this time, counted from the write.
+    After(Duration),
+    /// When it would have gone without this write. A key that does not exist yet has no limit.
+    Keep,
 }
 
 /// How a commit ended. A conflict is not an error: it is half of what compare-and-swap is for.

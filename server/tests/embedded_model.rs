@@ -7,7 +7,7 @@ use ringwatch_core::revision::Revision;
 use ringwatch_server::storage::embedded::{Durability, Options};
 use ringwatch_server::storage::{
     Changes, Condition, Embedded, KeyChange, KeyValue, List, Outcome, Page, Storage, StorageError,
-    WatchItem, Write,
+    Ttl, WatchItem, Write,
 };
 use tempfile::TempDir;
 
@@ -255,7 +255,7 @@ async fn run(home: Home, steps: Vec<Step>) {
                         key: key.into(),
                         expected,
                         value,
-                        ttl: None,
+                        ttl: Ttl::None,
                     });
                 }
                 let expected = model.commit(&writes);

@@ -1,14 +1,8 @@
-//! The watch cache as a storage: writes go to the storage behind it, every read to the cache.
+//! A reader as a storage: writes go to the storage behind it, every read to the reader, which has a cache or has none.
 //!
-//! The cache is right when the conformance suite cannot tell it from the storage itself.
+//! It is right when the conformance suite cannot tell it from the storage itself.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -18,38 +12,44 @@ use ringwatch_core::{
 };
 use ringwatch_server::{
     cache::{
-        Cache, CacheError, Capacity, Format, ListRequest, Object, Options, Resource, Watch,
-        WatchEvent, WatchRequest, WatchStart, everything,
+        CacheError, Capacity, Format, ListRequest, Object, Options, WatchEvent, WatchRequest,
+        WatchStart, everything,
     },
+    reader::{Reader, Watch},
     storage::{
         ChangeSender, Changes, Condition, Got, KeyChange, KeyValue, List, Outcome, Page, Storage,
         StorageError, WatchItem, Write,
     },
 };
 
-/// A cache of everything, and the storage behind it.
+/// A reader of everything, and the storage behind it.
 pub struct Cached {
-    cache: Cache,
-    compacted: AtomicU64,
+    reader: Reader,
     storage: Arc<dyn Storage>,
 }
 
 impl Cached {
     /// Puts a cache on a storage and waits until it is filled.
     pub async fn new(storage: Arc<dyn Storage>) -> Self {
-        let resource = Resource {
-            prefix: "/".to_owned(),
-            format: Format::Opaque,
-            capacity: Capacity::fixed(10_000),
+        let capacity = Some(Capacity::fixed(10_000));
+        Self::with(storage, capacity, Options::default()).await
+    }
+
+    /// The same without a cache.
+    pub async fn without_cache(storage: Arc<dyn Storage>) -> Self {
+        let options = Options {
+            // How progress is learned of.
+            bookmark_every: Duration::from_millis(20),
+            ..Options::default()
         };
-        let cache = Cache::start(storage.clone(), &resource, Options::default());
-        let cache = cache.expect("there are no paths");
-        cache.ready().await;
-        Self {
-            cache,
-            compacted: AtomicU64::new(0),
-            storage,
-        }
+        Self::with(storage, None, options).await
+    }
+
+    async fn with(storage: Arc<dyn Storage>, capacity: Option<Capacity>, options: Options) -> Self {
+        let reader = Reader::start(storage.clone(), "/", Format::Opaque, capacity, options);
+        let reader = reader.expect("there are no paths");
+        reader.ready().await;
+        Self { reader, storage }
     }
 
     async fn objects(&self, start: StartFrom) -> Result<(Vec<Object>, Revision), StorageError> {
@@ -59,7 +59,7 @@ impl Cached {
             limit: 0,
             after: None,
         };
-        let listing = self.cache.list(&request).await.map_err(storage_error)?;
+        let listing = self.reader.list(&request).await.map_err(storage_error)?;
         Ok((listing.items, listing.revision))
     }
 }
@@ -99,7 +99,7 @@ impl Storage for Cached {
     }
 
     async fn watch(&self, prefix: &str, after: Revision) -> Result<Changes, StorageError> {
-        let floor = Revision::new(self.compacted.load(Ordering::Relaxed));
+        let floor = self.compacted();
         if after < floor {
             return Err(StorageError::Compacted { floor: Some(floor) });
         }
@@ -114,10 +114,10 @@ impl Storage for Cached {
         let request = WatchRequest {
             predicate: everything(),
             start: WatchStart::After(after),
-            bookmarks: false,
+            bookmarks: matches!(self.reader, Reader::Direct(_)),
             timeout: None,
         };
-        let watch = self.cache.watch(request).await.map_err(storage_error)?;
+        let watch = self.reader.watch(request).await.map_err(storage_error)?;
         let (sender, changes) = Changes::channel();
         let follower = Follower {
             watch,
@@ -126,7 +126,9 @@ impl Storage for Cached {
                 .iter()
                 .map(|o| (o.storage_key().into(), key_value(o)))
                 .collect(),
-            cache: self.cache.clone(),
+            storage: self.storage.clone(),
+            reader: self.reader.clone(),
+            goal: None,
             sender,
         };
         tokio::spawn(follower.run());
@@ -141,19 +143,23 @@ impl Storage for Cached {
         // Compaction leaves the last minutes alone, so in real life no cache is further behind. One that
         // were would have to list again and give its watchers the difference only.
         self.objects(StartFrom::Newest).await?;
-        self.storage.compact(revision).await?;
-        self.cache.compacted(revision);
-        self.compacted.fetch_max(revision.get(), Ordering::Relaxed);
-        Ok(())
+        self.storage.compact(revision).await
+    }
+
+    fn compacted(&self) -> Revision {
+        self.storage.compacted()
     }
 }
 
-/// Turns a watch of the cache into one of storage.
+/// Turns a watch of the reader into one of storage.
 struct Follower {
     watch: Watch,
     prefix: String,
     before: BTreeMap<Arc<str>, KeyValue>,
-    cache: Cache,
+    storage: Arc<dyn Storage>,
+    reader: Reader,
+    /// The first bookmark from here on is the progress that was asked for.
+    goal: Option<Revision>,
     sender: ChangeSender,
 }
 
@@ -183,9 +189,21 @@ impl Follower {
     /// Sends an event and all others that are there, those of one revision together: the cache has
     /// all of a transaction or nothing.
     async fn pass_on(&mut self, first: WatchEvent) -> bool {
-        let (mut revision, change) = self.change(first);
-        let mut changes = vec![change];
-        while let Some(Ok(event)) = self.watch.try_next() {
+        let mut revision = Revision::ZERO;
+        let mut changes = Vec::new();
+        let mut next = Some(Ok(first));
+        while let Some(Ok(event)) = next {
+            next = self.watch.try_next();
+            if let WatchEvent::Bookmark {
+                revision: reached, ..
+            } = event
+            {
+                let sent = self.send(revision, std::mem::take(&mut changes)).await;
+                if !sent || !self.reached(reached).await {
+                    return false;
+                }
+                continue;
+            }
             let (another, change) = self.change(event);
             if another != revision && !self.send(revision, std::mem::take(&mut changes)).await {
                 return false;
@@ -215,7 +233,7 @@ impl Follower {
             revision,
         } = event
         else {
-            panic!("a bookmark that was not asked for");
+            panic!("bookmarks are dealt with before");
         };
         let key: Arc<str> = object.storage_key().into();
         let (current, previous) = if kind == EventKind::Deleted {
@@ -241,15 +259,30 @@ impl Follower {
         )
     }
 
+    /// A bookmark is progress, if it was asked for.
+    async fn reached(&mut self, revision: Revision) -> bool {
+        match self.goal {
+            Some(goal) if goal <= revision => {
+                self.goal = None;
+                self.sender.send(Ok(WatchItem::Progress(revision))).await
+            }
+            _ => true,
+        }
+    }
+
     /// Progress is what a reader has everything up to.
     async fn progress(&mut self) -> bool {
+        if let Reader::Direct(_) = self.reader {
+            self.goal = self.storage.revision().await.ok();
+            return true;
+        }
         let request = ListRequest {
             predicate: everything(),
             start: StartFrom::Newest,
             limit: 1,
             after: None,
         };
-        if self.cache.list(&request).await.is_err() {
+        if self.reader.list(&request).await.is_err() {
             return true;
         }
         while let Some(Ok(event)) = self.watch.try_next() {

@@ -173,6 +173,8 @@ macro_rules! __conformance_list {
                 update_with_a_longer_ttl_prolongs: Time,
                 recreated_key_is_not_taken_along: Time,
                 guaranteed_update_limits_the_life: Time,
+                kept_ttl_ends_when_it_would_have: Time,
+                keeping_no_ttl_sets_none: Time,
                 very_long_ttl_is_taken: Nothing,
             }
             compaction {
@@ -183,6 +185,7 @@ macro_rules! __conformance_list {
                 running_watch_is_not_disturbed: Compaction,
                 slow_watch_never_skips: Compaction,
                 floor_does_not_go_back: Compaction,
+                floor_is_told: Compaction,
                 future_revision_is_refused: Compaction,
             }
         }

@@ -1,13 +1,15 @@
 //! What Ringwatch's larger tests share.
 //!
-//! - `cached`: the watch cache as a storage, for the conformance suite (feature `storage`)
+//! - `cached`: a reader, with a cache or without, as a storage, for the conformance suite (feature `storage`)
 //! - `conformance`: what every storage must do (feature `storage`)
 //! - `etcd`: real etcd servers (feature `storage`)
+//! - `fragile`: a storage whose watches can be cut, or miss a change (feature `storage`)
 //! - [`harness`]: one function per fuzz target, run by cargo-fuzz and by `tests/fuzz_corpus.rs`
 //! - [`input`]: reads operations out of fuzz bytes
 //! - `mutant`: storages with one fault each (feature `storage`)
 //! - [`random`]: reproducible random bytes
 //! - `reference`: a storage that is simple enough to be right (feature `storage`)
+//! - `site`: objects in a storage, and a reader of them (feature `storage`)
 
 #[cfg(feature = "storage")]
 pub mod cached;
@@ -15,6 +17,8 @@ pub mod cached;
 pub mod conformance;
 #[cfg(feature = "storage")]
 pub mod etcd;
+#[cfg(feature = "storage")]
+pub mod fragile;
 pub mod harness;
 pub mod input;
 #[cfg(feature = "storage")]
@@ -22,3 +26,5 @@ pub mod mutant;
 pub mod random;
 #[cfg(feature = "storage")]
 pub mod reference;
+#[cfg(feature = "storage")]
+pub mod site;

@@ -13,7 +13,7 @@ use std::{
 use async_trait::async_trait;
 use ringwatch_core::revision::Revision;
 use ringwatch_server::storage::{
-    Changes, Condition, Got, KeyValue, List, Outcome, Page, Storage, StorageError, Write,
+    Changes, Condition, Got, KeyValue, List, Outcome, Page, Storage, StorageError, Ttl, Write,
 };
 
 use crate::reference::Reference;
@@ -55,8 +55,11 @@ pub enum Fault {
     ConflictShowsNothing,
     TtlOutlivesAnUpdate,
     TtlEndsTooEarly,
+    TtlIsNotKept,
+    TtlBeginsAnewWhenKept,
     CompactionForgetsTooMuch,
     CompactionForgetsNothing,
+    CompactionIsNotTold,
 }
 
 /// A storage with a fault.
@@ -64,7 +67,7 @@ pub enum Fault {
 pub struct Mutant {
     inner: Reference,
     fault: Fault,
-    /// The limits given to keys, for the fault that remembers them too long.
+    /// The limits given to keys, for the faults that remember them.
     limits: Mutex<BTreeMap<Arc<str>, Duration>>,
 }
 
@@ -178,16 +181,36 @@ impl Storage for Mutant {
                 }
             }
             Fault::TtlEndsTooEarly => {
-                for ttl in writes.iter_mut().filter_map(|write| write.ttl.as_mut()) {
-                    *ttl /= 4;
+                for write in &mut writes {
+                    if let Ttl::After(ttl) = &mut write.ttl {
+                        *ttl /= 4;
+                    }
                 }
             }
             Fault::TtlOutlivesAnUpdate => {
                 let mut limits = self.limits.lock().expect("no one panics with it");
                 for write in &mut writes {
                     match write.ttl {
-                        Some(ttl) => drop(limits.insert(write.key.clone(), ttl)),
-                        None => write.ttl = limits.get(&write.key).copied(),
+                        Ttl::After(ttl) => drop(limits.insert(write.key.clone(), ttl)),
+                        Ttl::None => write.ttl = limited(limits.get(&write.key)),
+                        Ttl::Keep => {}
+                    }
+                }
+            }
+            Fault::TtlBeginsAnewWhenKept => {
+                let mut limits = self.limits.lock().expect("no one panics with it");
+                for write in &mut writes {
+                    match write.ttl {
+                        Ttl::After(ttl) => drop(limits.insert(write.key.clone(), ttl)),
+                        Ttl::None => drop(limits.remove(&write.key)),
+                        Ttl::Keep => write.ttl = limited(limits.get(&write.key)),
+                    }
+                }
+            }
+            Fault::TtlIsNotKept => {
+                for write in &mut writes {
+                    if write.ttl == Ttl::Keep {
+                        write.ttl = Ttl::None;
                     }
                 }
             }
@@ -239,4 +262,15 @@ impl Storage for Mutant {
             _ => self.inner.compact(revision).await,
         }
     }
+
+    fn compacted(&self) -> Revision {
+        match self.fault {
+            Fault::CompactionIsNotTold => Revision::ZERO,
+            _ => self.inner.compacted(),
+        }
+    }
+}
+
+fn limited(limit: Option<&Duration>) -> Ttl {
+    limit.map_or(Ttl::None, |limit| Ttl::After(*limit))
 }

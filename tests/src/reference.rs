@@ -7,16 +7,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
 };
 
 use async_trait::async_trait;
 use ringwatch_core::revision::Revision;
 use ringwatch_server::storage::{
     ChangeSender, Changes, Condition, Got, KeyChange, KeyValue, List, Outcome, Page, Storage,
-    StorageError, WatchItem, Write,
+    StorageError, Ttl, WatchItem, Write,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 /// What exists at one revision.
 type State = BTreeMap<Arc<str>, KeyValue>;
@@ -41,6 +40,8 @@ struct History {
     states: Vec<State>,
     /// The oldest revision that may be read.
     floor: usize,
+    /// When keys are to go.
+    deadlines: BTreeMap<Arc<str>, Instant>,
 }
 
 impl Reference {
@@ -49,6 +50,7 @@ impl Reference {
         let history = Mutex::new(History {
             states: vec![State::new(), State::new()],
             floor: 0,
+            deadlines: BTreeMap::new(),
         });
         let newest = watch::Sender::new(Revision::new(1));
         Self {
@@ -101,23 +103,18 @@ impl Storage for Reference {
     }
 
     async fn commit(&self, writes: Vec<Write>) -> Result<Outcome, StorageError> {
-        let revision = {
-            let mut history = self.shared.history();
-            match history.commit(&writes)? {
-                Outcome::Committed(revision) => {
-                    self.shared.newest.send_replace(revision);
-                    revision
+        let mut history = self.shared.history();
+        let outcome = history.commit(&writes)?;
+        if let Outcome::Committed(revision) = outcome {
+            self.shared.newest.send_replace(revision);
+            for write in writes {
+                if let Some(deadline) = history.deadlines.get(&write.key) {
+                    let shared = Arc::downgrade(&self.shared);
+                    tokio::spawn(expire(shared, write.key, *deadline));
                 }
-                conflict => return Ok(conflict),
-            }
-        };
-        for write in writes {
-            if let (Some(ttl), Some(_)) = (write.ttl, write.value) {
-                let shared = Arc::downgrade(&self.shared);
-                tokio::spawn(expire(shared, write.key, revision, ttl));
             }
         }
-        Ok(Outcome::Committed(revision))
+        Ok(outcome)
     }
 
     async fn watch(&self, prefix: &str, after: Revision) -> Result<Changes, StorageError> {
@@ -137,6 +134,10 @@ impl Storage for Reference {
         history.at(revision)?;
         history.floor = revision.get() as usize;
         Ok(())
+    }
+
+    fn compacted(&self) -> Revision {
+        Revision::new(self.shared.history().floor as u64)
     }
 }
 
@@ -192,6 +193,14 @@ impl History {
         let mut state = self.newest().clone();
         let revision = Revision::new(self.states.len() as u64);
         for (write, before) in writes.iter().zip(current) {
+            match (&write.value, write.ttl) {
+                (Some(_), Ttl::Keep) => {}
+                (Some(_), Ttl::After(ttl)) => {
+                    let deadline = Instant::now() + ttl;
+                    self.deadlines.insert(write.key.clone(), deadline);
+                }
+                (None, _) | (_, Ttl::None) => drop(self.deadlines.remove(&write.key)),
+            }
             match &write.value {
                 None => drop(state.remove(&write.key)),
                 Some(value) => {
@@ -289,13 +298,19 @@ async fn feed(
     }
 }
 
-/// Deletes the key after `ttl`, unless it has been written again.
-async fn expire(shared: Weak<Shared>, key: Arc<str>, written: Revision, ttl: Duration) {
-    tokio::time::sleep(ttl).await;
+/// Deletes the key at its deadline, unless a later write has given it another.
+async fn expire(shared: Weak<Shared>, key: Arc<str>, deadline: Instant) {
+    tokio::time::sleep_until(deadline).await;
     let Some(shared) = shared.upgrade() else {
         return;
     };
     let mut history = shared.history();
+    if history.deadlines.get(&key) != Some(&deadline) {
+        return;
+    }
+    let Some(written) = history.newest().get(&key).map(|found| found.mod_revision) else {
+        return;
+    };
     if let Ok(Outcome::Committed(revision)) = history.commit(&[Write::delete(key, written)]) {
         shared.newest.send_replace(revision);
     }

@@ -1,292 +1,21 @@
-//! What the watch cache promises beyond being a storage: selection, transitions, bookmarks, resumption,
-//! relists that keep watches open, quarantine.
+//! What the watch cache promises beyond what every [reader](../reader.rs) does: an end for who falls behind, relists that keep
+//! watches open, quarantine, and that it finds out when it is wrong.
 
 use std::{sync::Arc, time::Duration};
 
-use ringwatch_core::{
-    predicate::Scope,
-    revision::{Revision, StartFrom},
-    selector::{FieldSelector, LabelSelector, Requirement},
-    transition::EventKind,
-};
+use ringwatch_core::revision::StartFrom;
 use ringwatch_server::{
-    cache::{
-        Cache, CacheError, Capacity, Format, ListRequest, Options, Predicate, Resource, Watch,
-        WatchEnd, WatchEvent, WatchRequest, WatchStart, everything,
-    },
-    storage::{Outcome, Storage, Write},
+    cache::{Cache, CacheError, Options, Sample, WatchEnd, WatchStart, everything},
+    storage::{Embedded, Storage, Write},
 };
 use ringwatch_tests::{
-    mutant::{Fault, Mutant},
-    reference::Reference,
+    fragile::Fragile,
+    site::{PATIENCE, STATE, Site, Way, fields, nth, request},
 };
-
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// The revision of the n-th write. A new store is at revision 1, as a new etcd is.
-fn nth(number: u64) -> Revision {
-    Revision::new(number + 1)
-}
-
-/// A storage with devices in it, and a cache of them.
-struct Site {
-    storage: Arc<Reference>,
-    cache: Cache,
-}
-
-impl Site {
-    async fn new(capacity: usize) -> Self {
-        Self::with(capacity, Options::default()).await
-    }
-
-    async fn with(capacity: usize, options: Options) -> Self {
-        let storage = Arc::new(Reference::new());
-        let cache = cache_of(storage.clone(), capacity, options);
-        cache.ready().await;
-        Self { storage, cache }
-    }
-
-    /// Creates or updates a device; gives its revision.
-    async fn put(&self, key: &str, mode: &str, room: &str) -> Revision {
-        let name = key.rsplit('/').next().unwrap_or(key);
-        let json = format!(
-            r#"{{"kind":"Device","metadata":{{"name":"{name}","labels":{{"room":"{room}"}}}},"spec":{{"mode":"{mode}"}}}}"#
-        );
-        self.write(key, Some(json.into_bytes())).await
-    }
-
-    async fn delete(&self, key: &str) -> Revision {
-        self.write(key, None).await
-    }
-
-    async fn write(&self, key: &str, value: Option<Vec<u8>>) -> Revision {
-        let key = format!("/devices/{key}");
-        let got = self.storage.get(&key).await.expect("a read");
-        let expected = got.found.map_or(Revision::ZERO, |found| found.mod_revision);
-        let write = Write {
-            value: value.map(Into::into),
-            ..Write::delete(key.as_str(), expected)
-        };
-        match self.storage.commit(vec![write]).await.expect("a commit") {
-            Outcome::Committed(revision) => revision,
-            Outcome::Conflict { .. } => panic!("nobody else writes {key}"),
-        }
-    }
-
-    async fn watch(&self, predicate: Predicate, start: WatchStart) -> Reader {
-        let watch = self.cache.watch(request(predicate, start)).await;
-        Reader(watch.expect("a watch"))
-    }
-
-    async fn list(&self, predicate: Predicate, start: StartFrom) -> Vec<String> {
-        let request = ListRequest {
-            predicate,
-            start,
-            limit: 0,
-            after: None,
-        };
-        let listing = self.cache.list(&request).await.expect("a list");
-        listing
-            .items
-            .iter()
-            .map(|item| item.key().to_owned())
-            .collect()
-    }
-}
-
-fn cache_of(storage: Arc<dyn Storage>, capacity: usize, options: Options) -> Cache {
-    let resource = Resource {
-        prefix: "/devices/".to_owned(),
-        format: Format::Json {
-            fields: vec!["spec.mode".to_owned()],
-        },
-        capacity: Capacity::fixed(capacity),
-    };
-    Cache::start(storage, &resource, options).expect("good paths")
-}
-
-fn request(predicate: Predicate, start: WatchStart) -> WatchRequest {
-    WatchRequest {
-        predicate,
-        start,
-        bookmarks: true,
-        timeout: None,
-    }
-}
-
-fn labels(text: &str) -> Predicate {
-    let parsed = LabelSelector::<_, heapless::Vec<Requirement, 4>>::parse(text.into());
-    Predicate {
-        labels: parsed
-            .expect("a selector")
-            .map_table(|rows| rows.iter().copied().collect()),
-        ..everything()
-    }
-}
-
-fn fields(text: &str) -> Predicate {
-    let parsed = FieldSelector::<_, heapless::Vec<Requirement, 4>>::parse(text.into());
-    Predicate {
-        fields: parsed
-            .expect("a selector")
-            .map_table(|rows| rows.iter().copied().collect()),
-        ..everything()
-    }
-}
-
-/// The other way round from [`nth`].
-fn count(revision: Revision) -> u64 {
-    revision.get() - 1
-}
-
-/// Reads a watch as short texts, with revisions counted from the first write: `ADDED a/x 3`, `BOOKMARK 7`, `SYNCED 7`.
-struct Reader(Watch);
-
-impl Reader {
-    async fn next(&mut self) -> String {
-        let event = tokio::time::timeout(PATIENCE, self.0.next()).await;
-        match event.expect("an event in time") {
-            Ok(event) => show(&event),
-            Err(end) => format!("{end:?}"),
-        }
-    }
-
-    async fn expect<const N: usize>(&mut self, events: [&str; N]) {
-        for event in events {
-            assert_eq!(self.next().await, event);
-        }
-    }
-}
-
-fn show(event: &WatchEvent) -> String {
-    match event {
-        WatchEvent::Object {
-            kind,
-            object,
-            revision,
-        } => {
-            let json: serde_json::Value = serde_json::from_slice(object.bytes()).expect("JSON");
-            let inside = &json["metadata"]["resourceVersion"];
-            assert_eq!(inside, &object.revision().to_string(), "the version inside");
-            if *kind != EventKind::Deleted {
-                assert_eq!(*revision, object.revision());
-            }
-            format!("{} {} {}", kind.as_str(), object.key(), count(*revision))
-        }
-        WatchEvent::Bookmark {
-            revision,
-            initial_events_end: true,
-        } => format!("SYNCED {}", count(*revision)),
-        WatchEvent::Bookmark { revision, .. } => format!("BOOKMARK {}", count(*revision)),
-    }
-}
-
-const STATE: WatchStart = WatchStart::State(StartFrom::Newest);
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_begins_with_the_state_and_goes_on() {
-    let site = Site::new(100).await;
-    site.put("a/x", "heat", "hall").await;
-    site.put("b/y", "cool", "hall").await;
-    let mut all = site.watch(everything(), STATE).await;
-    all.expect(["ADDED a/x 1", "ADDED b/y 2", "SYNCED 2"]).await;
-    site.put("a/x", "cool", "hall").await;
-    site.delete("b/y").await;
-    all.expect(["MODIFIED a/x 3", "DELETED b/y 4"]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn entering_and_leaving_a_selection_are_events() {
-    let site = Site::new(100).await;
-    let mut by_field = site.watch(fields("spec.mode=heat"), STATE).await;
-    let mut by_label = site.watch(labels("room=hall"), STATE).await;
-    let mut by_absence = site.watch(labels("room!=hall"), STATE).await;
-    let namespace = Predicate {
-        scope: Scope::Namespace("b".into()),
-        ..everything()
-    };
-    let mut by_namespace = site.watch(namespace, STATE).await;
-    let object = Predicate {
-        scope: Scope::Object("a/x".into()),
-        ..everything()
-    };
-    let mut by_key = site.watch(object, STATE).await;
-    for reader in [
-        &mut by_field,
-        &mut by_label,
-        &mut by_absence,
-        &mut by_namespace,
-        &mut by_key,
-    ] {
-        reader.expect(["SYNCED 0"]).await;
-    }
-    // Each change is read before the next is made: a watcher that still has something to read would come across
-    // what follows by itself, and not show whether it was woken for it.
-    site.put("a/x", "heat", "hall").await;
-    by_field.expect(["ADDED a/x 1"]).await;
-    by_label.expect(["ADDED a/x 1"]).await;
-    by_key.expect(["ADDED a/x 1"]).await;
-    site.put("a/x", "cool", "attic").await;
-    by_field.expect(["DELETED a/x 2"]).await;
-    by_label.expect(["DELETED a/x 2"]).await;
-    by_absence.expect(["ADDED a/x 2"]).await;
-    by_key.expect(["MODIFIED a/x 2"]).await;
-    site.put("a/x", "heat", "attic").await;
-    by_field.expect(["ADDED a/x 3"]).await;
-    by_absence.expect(["MODIFIED a/x 3"]).await;
-    by_key.expect(["MODIFIED a/x 3"]).await;
-    site.put("b/y", "cool", "hall").await;
-    by_label.expect(["ADDED b/y 4"]).await;
-    by_namespace.expect(["ADDED b/y 4"]).await;
-    site.delete("a/x").await;
-    by_field.expect(["DELETED a/x 5"]).await;
-    by_absence.expect(["DELETED a/x 5"]).await;
-    by_key.expect(["DELETED a/x 5"]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_resumes_at_every_revision() {
-    let site = Site::new(100).await;
-    for number in 0..20 {
-        site.put(
-            &format!("a/{}", number % 3),
-            if number % 2 == 0 { "heat" } else { "cool" },
-            "hall",
-        )
-        .await;
-    }
-    let mut first = site
-        .watch(fields("spec.mode=heat"), WatchStart::After(nth(0)))
-        .await;
-    let mut events = Vec::new();
-    loop {
-        let event = first.next().await;
-        let last = event.ends_with(" 20");
-        events.push(event);
-        if last {
-            break;
-        }
-    }
-    for after in 0..20 {
-        let mut resumed = site
-            .watch(fields("spec.mode=heat"), WatchStart::After(nth(after)))
-            .await;
-        let later = |event: &&String| {
-            let revision = event
-                .rsplit(' ')
-                .next()
-                .and_then(|text| text.parse::<u64>().ok());
-            revision.expect("a revision") > after
-        };
-        for event in events.iter().filter(later) {
-            assert_eq!(&resumed.next().await, event);
-        }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watcher_that_falls_off_the_ring_is_told() {
-    let site = Site::new(4).await;
+    let site = Site::new(Way::Cached(4)).await;
     let mut slow = site.watch(everything(), STATE).await;
     slow.expect(["SYNCED 0"]).await;
     let mut elsewhere = site.watch(fields("spec.mode=never"), STATE).await;
@@ -306,7 +35,7 @@ async fn a_watcher_that_falls_off_the_ring_is_told() {
     elsewhere.expect(["ADDED a/x 11"]).await;
 
     let late = site
-        .cache
+        .reader
         .watch(request(everything(), WatchStart::After(nth(2))))
         .await;
     let expired = CacheError::Expired {
@@ -317,148 +46,222 @@ async fn a_watcher_that_falls_off_the_ring_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_are_of_one_moment() {
-    let site = Site::new(100).await;
-    for key in ["a-b/x", "a/x", "a/y", "b/x"] {
-        site.put(key, "heat", "hall").await;
-    }
-    site.put("a/x", "cool", "attic").await;
-    site.delete("b/x").await;
-    let all = ["a-b/x", "a/x", "a/y"];
-    assert_eq!(site.list(everything(), StartFrom::Newest).await, all);
-    assert_eq!(
-        site.list(fields("spec.mode=heat"), StartFrom::Newest).await,
-        ["a-b/x", "a/y"]
-    );
-    let a = Predicate {
-        scope: Scope::Namespace("a".into()),
-        ..everything()
-    };
-    assert_eq!(site.list(a, StartFrom::Newest).await, ["a/x", "a/y"]);
-    let then = StartFrom::Exact(nth(4));
-    assert_eq!(
-        site.list(labels("room=hall"), then).await,
-        ["a-b/x", "a/x", "a/y", "b/x"]
-    );
-    assert_eq!(
-        site.list(everything(), StartFrom::Exact(nth(1))).await,
-        ["a-b/x"]
-    );
-
-    // Pages at one revision, while others write.
-    let mut request = ListRequest {
-        predicate: everything(),
-        start: StartFrom::Newest,
-        limit: 1,
-        after: None,
-    };
-    let mut seen = Vec::new();
-    loop {
-        let page = site.cache.list(&request).await.expect("a page");
-        assert_eq!(page.revision, nth(6));
-        assert_eq!(page.remaining, 2 - seen.len());
-        seen.extend(page.items.iter().map(|item| item.key().to_owned()));
-        site.put("a/new", "heat", &format!("room-{}", seen.len()))
-            .await;
-        request.start = StartFrom::Exact(page.revision);
-        request.after = page.continue_after;
-        if request.after.is_none() {
-            break;
-        }
-    }
-    assert_eq!(seen, all);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_wait_for_a_revision_but_not_for_ever() {
-    let options = Options {
-        freshness_wait: Duration::from_millis(200),
-        ..Options::default()
-    };
-    let site = Site::with(100, options).await;
-    let revision = site.put("a/x", "heat", "hall").await;
-    assert_eq!(
-        site.list(everything(), StartFrom::NotOlderThan(revision))
-            .await,
-        ["a/x"]
-    );
-    let requested = nth(99);
-    let too_large = site
-        .cache
-        .get("a/x", StartFrom::NotOlderThan(requested))
-        .await;
-    assert_eq!(
-        too_large,
-        Err(CacheError::TooLarge {
-            requested,
-            newest: revision
-        })
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bookmarks_come_in_time_and_before_the_end() {
-    let options = Options {
-        bookmark_every: Duration::from_millis(50),
-        ..Options::default()
-    };
-    let site = Site::with(100, options).await;
-    let mut quiet = site.watch(fields("spec.mode=never"), STATE).await;
-    quiet.expect(["SYNCED 0"]).await;
-    site.put("a/x", "heat", "hall").await;
-    // Although nothing of it concerns the watch, its bookmarks follow.
-    while quiet.next().await != "BOOKMARK 1" {}
-
-    let mut brief = request(everything(), WatchStart::Now);
-    brief.timeout = Some(Duration::from_millis(100));
-    brief.bookmarks = false;
-    let mut brief = Reader(site.cache.watch(brief).await.expect("a watch"));
-    assert_eq!(brief.next().await, format!("{:?}", WatchEnd::TimedOut));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_decoded_is_set_aside_and_the_rest_served() {
-    let site = Site::new(100).await;
-    site.put("a/good", "heat", "hall").await;
+async fn what_cannot_be_decoded_is_set_aside_until_it_can() {
+    let site = Site::new(Way::Cached(100)).await;
     site.put("a/bad", "heat", "hall").await;
     let mut watch = site.watch(everything(), STATE).await;
-    watch
-        .expect(["ADDED a/bad 2", "ADDED a/good 1", "SYNCED 2"])
-        .await;
+    watch.expect(["ADDED a/bad 1", "SYNCED 1"]).await;
     site.write("a/bad", Some(b"{\"metadata\":".to_vec())).await;
-    watch.expect(["DELETED a/bad 3"]).await;
-    assert_eq!(site.list(everything(), StartFrom::Newest).await, ["a/good"]);
-    let quarantined = site.cache.quarantined();
+    watch.expect(["DELETED a/bad 2"]).await;
+    let quarantined = site.cache().quarantined();
     assert_eq!(&*quarantined[0].key, "/devices/a/bad");
+    assert_eq!(
+        value(site.cache(), "ringwatch_quarantined_objects", &[]),
+        1.0
+    );
 
     // A cache that begins now meets it in its first list.
-    let second = cache_of(site.storage.clone(), 100, Options::default());
-    second.ready().await;
-    assert_eq!(second.quarantined(), quarantined);
-    assert!(second.verify().await.expect("a comparison").agrees());
+    let way = Way::Cached(100);
+    let second = Site::on(site.storage.clone(), way, Options::default()).await;
+    assert_eq!(second.cache().quarantined(), quarantined);
+    assert!(
+        second
+            .cache()
+            .verify()
+            .await
+            .expect("a comparison")
+            .agrees()
+    );
 
     site.put("a/bad", "heat", "hall").await;
-    watch.expect(["ADDED a/bad 4"]).await;
-    assert_eq!(site.cache.quarantined(), []);
-    assert!(site.cache.verify().await.expect("a comparison").agrees());
+    watch.expect(["ADDED a/bad 3"]).await;
+    assert_eq!(site.cache().quarantined(), []);
+    assert!(site.cache().verify().await.expect("a comparison").agrees());
+}
+
+/// A cache on a storage whose watches can be made to fail. It checks itself as often as given.
+async fn fragile(verify_every: Option<Duration>) -> (Arc<Fragile>, Site) {
+    let embedded: Arc<dyn Storage> = Arc::new(Embedded::in_memory());
+    let storage = Arc::new(Fragile::new(embedded));
+    let options = Options {
+        verify_every,
+        ..Options::default()
+    };
+    let site = Site::on(storage.clone(), Way::Cached(100), options).await;
+    (storage, site)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cache_that_missed_a_change_finds_out() {
-    for (fault, agrees) in [(Fault::None, true), (Fault::WatchLosesAnEvent, false)] {
-        let storage: Arc<dyn Storage> = Arc::new(Mutant::new(fault));
-        let cache = cache_of(storage.clone(), 100, Options::default());
-        cache.ready().await;
-        for number in 0..40 {
-            let write = Write::create(format!("/devices/a/{number}"), "{}");
-            storage.commit(vec![write]).await.expect("a commit");
-        }
-        let newest = storage.revision().await.expect("a revision");
-        cache
-            .get("a/0", StartFrom::NotOlderThan(newest))
-            .await
-            .expect("a read");
-        let verified = cache.verify().await.expect("a comparison");
-        assert_eq!(verified.agrees(), agrees, "{fault:?}: {verified:?}");
+async fn a_cache_that_missed_a_change_is_repaired() {
+    let (storage, site) = fragile(None).await;
+    site.put("a/kept", "heat", "hall").await;
+    site.put("a/lost", "heat", "hall").await;
+    let mut watch = site.watch(everything(), STATE).await;
+    watch
+        .expect(["ADDED a/kept 1", "ADDED a/lost 2", "SYNCED 2"])
+        .await;
+    let verified = site.cache().verify().await.expect("a comparison");
+    assert!(verified.agrees(), "{verified:?}");
+
+    storage.hide(2);
+    site.put("a/kept", "cool", "hall").await;
+    site.delete("a/lost").await;
+    site.put("a/new", "heat", "hall").await;
+    watch.expect(["ADDED a/new 5"]).await;
+    // Something else is written, so that the list finds a later revision, and the difference can be told.
+    let write = Write::create("/elsewhere/x", "1");
+    site.commit(vec![write]).await;
+    let verified = site.cache().verify().await.expect("a comparison");
+    assert!(!verified.agrees(), "{verified:?}");
+    watch
+        .expect(["MODIFIED a/kept 3", "DELETED a/lost 6"])
+        .await;
+    let verified = site.cache().verify().await.expect("a comparison");
+    assert!(verified.agrees(), "{verified:?}");
+    let check = site.cache().last_check().expect("a check");
+    assert_eq!((check.outcome, check.disagreements), (Ok(verified), 1));
+    for (status, count) in [("success", 2.0), ("failure", 1.0), ("error", 0.0)] {
+        let name = "apiserver_storage_consistency_checks_total";
+        let counted = value(site.cache(), name, &[("status", status)]);
+        assert_eq!(counted, count, "{status}");
     }
+    assert_eq!(value(site.cache(), "ringwatch_relists_total", &[]), 1.0);
+    assert_eq!(
+        value(site.cache(), "ringwatch_relist_changes_total", &[]),
+        2.0
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_difference_that_cannot_be_told_ends_the_watch() {
+    let (storage, site) = fragile(None).await;
+    let mut watch = site.watch(everything(), STATE).await;
+    watch.expect(["SYNCED 0"]).await;
+    storage.hide(1);
+    site.put("a/lost", "heat", "hall").await;
+    site.put("a/x", "heat", "hall").await;
+    watch.expect(["ADDED a/x 2"]).await;
+    // The cache believed to know this very revision.
+    let verified = site.cache().verify().await.expect("a comparison");
+    assert!(!verified.agrees(), "{verified:?}");
+    let expired = WatchEnd::Expired { floor: nth(2) };
+    assert_eq!(watch.next().await, format!("{expired:?}"));
+    assert_eq!(
+        site.list(everything(), StartFrom::Newest).await,
+        ["a/lost", "a/x"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storage_put_back_to_an_older_state_is_noticed() {
+    let (storage, site) = fragile(None).await;
+    for number in 0..5 {
+        site.put("a/x", &format!("m{number}"), "hall").await;
+    }
+    let mut watch = site.watch(everything(), STATE).await;
+    watch.expect(["ADDED a/x 5", "SYNCED 5"]).await;
+    storage.replace(Arc::new(Embedded::in_memory()));
+    site.put("a/other", "heat", "hall").await;
+    let ahead = site.cache().verify().await;
+    assert!(matches!(ahead, Err(CacheError::Storage(_))), "{ahead:?}");
+    let expired = WatchEnd::Expired { floor: nth(1) };
+    assert_eq!(watch.next().await, format!("{expired:?}"));
+    assert_eq!(site.list(everything(), StartFrom::Any).await, ["a/other"]);
+    // What it had before does not count any more.
+    let requested = nth(5);
+    let late = site.reader.get("a/x", StartFrom::NotOlderThan(requested));
+    let newest = nth(1);
+    assert_eq!(late.await, Err(CacheError::TooLarge { requested, newest }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cache_checks_itself() {
+    let (storage, site) = fragile(Some(Duration::from_millis(20))).await;
+    storage.hide(1);
+    site.put("a/lost", "heat", "hall").await;
+    site.put("a/x", "heat", "hall").await;
+    let repaired = async {
+        while site.list(everything(), StartFrom::Any).await != ["a/lost", "a/x"] {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, repaired)
+        .await
+        .expect("a repair");
+    assert!(site.cache().last_check().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_moves_on_when_its_revision_is_compacted() {
+    let (_, site) = fragile(None).await;
+    site.put("a/x", "heat", "hall").await;
+    // The cache does not hear of these, and storage forgets all before the last.
+    let first = site.commit(vec![Write::create("/elsewhere/x", "1")]).await;
+    let last = site
+        .commit(vec![Write::update("/elsewhere/x", first, "2")])
+        .await;
+    site.storage.compact(last).await.expect("a compaction");
+    let verified = site.cache().verify().await.expect("a comparison");
+    assert!(verified.agrees(), "{verified:?}");
+    assert_eq!(verified.revision, last);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cache_counts_what_it_does() {
+    let site = Site::new(Way::Cached(2)).await;
+    let mut watch = site.watch(everything(), STATE).await;
+    watch.expect(["SYNCED 0"]).await;
+    for number in 0..5 {
+        site.put(&format!("a/{number}"), "heat", "hall").await;
+    }
+    let keys = site.list(fields("spec.mode=heat"), StartFrom::Newest).await;
+    assert_eq!(keys.len(), 5);
+    // Three of them were lost to it.
+    assert_eq!(
+        watch.next().await,
+        format!("{:?}", WatchEnd::Expired { floor: nth(3) })
+    );
+    drop(watch);
+    let _open = site.watch(everything(), WatchStart::Now).await;
+    for (name, expected) in [
+        ("apiserver_watch_cache_events_received_total", 5.0),
+        ("apiserver_watch_cache_events_dispatched_total", 5.0),
+        ("apiserver_watch_cache_initializations_total", 1.0),
+        ("apiserver_watch_cache_resource_version", 6.0),
+        ("apiserver_terminated_watchers_total", 1.0),
+        ("apiserver_resource_objects", 5.0),
+        ("watch_cache_capacity", 2.0),
+        ("apiserver_storage_list_total", 1.0),
+        ("apiserver_storage_list_returned_objects_total", 5.0),
+        ("ringwatch_watches", 1.0),
+        ("ringwatch_relists_total", 0.0),
+    ] {
+        assert_eq!(value(site.cache(), name, &[]), expected, "{name}");
+    }
+    let expired = [("reason", "expired")];
+    let ended = value(site.cache(), "ringwatch_watches_ended_total", &expired);
+    assert_eq!(ended, 1.0);
+}
+
+/// No sample may be there twice, and those of one name must be of one kind, or no scraper takes any of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn samples_can_be_told_apart() {
+    let site = Site::new(Way::Cached(2)).await;
+    let samples = site.cache().metrics();
+    for (number, sample) in samples.iter().enumerate() {
+        for other in samples.iter().skip(number + 1) {
+            let same = other.name == sample.name;
+            assert!(!same || other.labels != sample.labels, "{sample:?}");
+            let kind = (other.kind, other.help) == (sample.kind, sample.help);
+            assert!(!same || kind, "{sample:?}, {other:?}");
+        }
+    }
+}
+
+/// The value of one sample.
+fn value(cache: &Cache, name: &str, labels: &[(&str, &str)]) -> f64 {
+    let samples = cache.metrics();
+    let wanted = |sample: &&Sample| sample.name == name && sample.labels == labels;
+    let found = samples.iter().find(wanted);
+    found.unwrap_or_else(|| panic!("no {name}")).value
 }

@@ -16,6 +16,7 @@ conformance_tests!(encrypted, encrypted());
 conformance_tests!(cache_on_reference, cached(reference()));
 conformance_tests!(in_memory, in_memory());
 conformance_tests!(cache_in_memory, cached(in_memory()));
+conformance_tests!(reader_without_cache, without_cache(in_memory()));
 
 async fn reference() -> Arc<dyn Storage> {
     Arc::new(Reference::new())
@@ -47,6 +48,11 @@ fn open(folder: &Folder) -> Embedded {
 /// The cache on top of a storage.
 async fn cached(storage: impl Future<Output = Arc<dyn Storage>>) -> Arc<dyn Storage> {
     Arc::new(Cached::new(storage.await).await)
+}
+
+/// A reader without a cache on top of a storage.
+async fn without_cache(storage: impl Future<Output = Arc<dyn Storage>>) -> Arc<dyn Storage> {
+    Arc::new(Cached::without_cache(storage.await).await)
 }
 
 async fn encrypted() -> Arc<dyn Storage> {

@@ -1,4 +1,4 @@
-//! The conformance suite on real etcd servers, and on the cache over each.
+//! The conformance suite on real etcd servers, on the cache over each, and on the reader without a cache.
 
 use std::sync::Arc;
 
@@ -29,6 +29,23 @@ async fn cache_conforms(name: &str, version: Version) {
     let storage = etcd(&server).await;
     let cached: Arc<dyn Storage> = Arc::new(Cached::new(storage).await);
     run_all(name, async || cached.clone()).await;
+}
+
+async fn reader_conforms(name: &str, version: Version) {
+    let server = Server::start(version);
+    let storage = etcd(&server).await;
+    let reader: Arc<dyn Storage> = Arc::new(Cached::without_cache(storage).await);
+    run_all(name, async || reader.clone()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reader_without_cache_on_etcd_3_4() {
+    reader_conforms("the reader on etcd 3.4", Version::V3_4).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reader_without_cache_on_etcd_3_5() {
+    reader_conforms("the reader on etcd 3.5", Version::V3_5).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

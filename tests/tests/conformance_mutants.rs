@@ -97,6 +97,12 @@ const CAUGHT_BY: &[(Fault, &str)] = &[
         Fault::TtlEndsTooEarly,
         "ttl::expiry_is_an_ordinary_deletion",
     ),
+    (Fault::TtlIsNotKept, "ttl::kept_ttl_ends_when_it_would_have"),
+    (
+        Fault::TtlBeginsAnewWhenKept,
+        "ttl::kept_ttl_ends_when_it_would_have",
+    ),
+    (Fault::CompactionIsNotTold, "compaction::floor_is_told"),
     (
         Fault::CompactionForgetsTooMuch,
         "compaction::older_states_go_and_the_named_one_stays",

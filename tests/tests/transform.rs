@@ -1,11 +1,11 @@
 //! Encryption at rest, seen from both sides: through the transformer, and in the store behind it.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use bytes::Bytes;
 use ringwatch_core::revision::Revision;
 use ringwatch_server::storage::{
-    Condition, KeyValue, List, Outcome, Storage, StorageError, UpdateError, WatchItem, Write,
+    Condition, KeyValue, List, Outcome, Storage, StorageError, Ttl, UpdateError, WatchItem, Write,
     guaranteed_update,
     transform::{Transformed, Transformer, rewrite_stale},
 };
@@ -137,16 +137,16 @@ async fn an_update_repairs_what_is_stale_and_refuses_what_is_corrupt() {
     write(&store(&inner, &[OLD]), "/a", "text").await;
     let same = |base: &KeyValue| Ok::<_, ()>(base.value.clone());
     let both = store(&inner, &[NEW, OLD]);
-    let updated = guaranteed_update(&both, "/a", None, None, same)
+    let updated = guaranteed_update(&both, "/a", None, Ttl::None, same)
         .await
         .unwrap();
     assert!(updated.written);
     assert_eq!(read(&both, "/a").await, ("text".into(), Condition::Sound));
-    let updated = guaranteed_update(&both, "/a", None, None, same)
+    let updated = guaranteed_update(&both, "/a", None, Ttl::None, same)
         .await
         .unwrap();
     assert!(!updated.written);
-    let refused = guaranteed_update(&store(&inner, &[OLD]), "/a", None, None, same).await;
+    let refused = guaranteed_update(&store(&inner, &[OLD]), "/a", None, Ttl::None, same).await;
     assert_eq!(refused, Err(UpdateError::Corrupt));
 }
 
@@ -202,6 +202,27 @@ async fn rewriting_makes_every_value_sound_and_can_be_resumed() {
     let rest = rewrite_stale(&store, "/a/", reports[1].last.clone(), |_| {});
     assert_eq!(rest.await.unwrap().seen, 50);
     assert_eq!(store.revision().await.unwrap(), before);
+}
+
+/// Long enough for the key to be written again before it goes.
+const BRIEF: Duration = Duration::from_millis(500);
+
+#[tokio::test]
+async fn rewriting_keeps_a_limited_life_limited() {
+    let inner = Reference::new();
+    let brief = Write::create("/events/a", "1").with_ttl(BRIEF);
+    let old = store(&inner, &[OLD]).commit(vec![brief]).await;
+    assert!(matches!(old, Ok(Outcome::Committed(_))), "{old:?}");
+    let store = store(&inner, &[NEW, OLD]);
+    let end = rewrite_stale(&store, "/", None, |_| {}).await.unwrap();
+    assert_eq!(end.rewritten, 1);
+    let rewritten = get(&store, "/events/a").await.mod_revision;
+    let mut changes = store.watch("/events/", rewritten).await.unwrap();
+    let item = tokio::time::timeout(BRIEF * 20, changes.next()).await;
+    let Ok(Some(Ok(WatchItem::Changes { changes, .. }))) = item else {
+        panic!("expected the key to go, not {item:?}");
+    };
+    assert_eq!(changes[0].current, None);
 }
 
 fn store(inner: &Reference, lines: &[&str]) -> Transformed<Reference> {

@@ -30,6 +30,11 @@ impl BookmarkTimer {
         timer
     }
 
+    /// Whether it fires at all.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.every > 0
+    }
+
     /// When it fires next.
     pub(super) fn next(&self) -> Option<Instant> {
         Some(self.next).filter(|next| *next != Instant::NEVER)

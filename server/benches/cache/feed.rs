@@ -130,4 +130,8 @@ impl Storage for Feed {
     async fn compact(&self, _: Revision) -> Result<(), StorageError> {
         Ok(())
     }
+
+    fn compacted(&self) -> Revision {
+        Revision::ZERO
+    }
 }

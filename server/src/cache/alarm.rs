@@ -13,7 +13,7 @@ use ringwatch_core::time::Instant;
 use tokio::sync::Notify;
 
 use super::index::Entry;
-use super::shared::Clock;
+use super::shared::Shared;
 
 /// No alarm is looked at later than this: the place of a watcher that is gone is freed by then.
 const HORIZON: Duration = Duration::from_secs(60);
@@ -65,19 +65,6 @@ impl Alarms {
         }
     }
 
-    /// Rings for ever.
-    pub(super) async fn run(&self, clock: &Clock) {
-        loop {
-            let next = self.ring(clock.now());
-            let earlier = self.earlier.notified();
-            match next {
-                None => earlier.await,
-                // Whether time is up or something earlier was set: look again.
-                Some(at) => drop(tokio::time::timeout_at(clock.at(at), earlier).await),
-            }
-        }
-    }
-
     /// Rings for all whose time has come, and says when the next is due.
     fn ring(&self, now: Instant) -> Option<Instant> {
         loop {
@@ -102,6 +89,20 @@ impl Alarms {
 
     fn lock(&self) -> MutexGuard<'_, BinaryHeap<Reverse<Alarm>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Rings for ever.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let (alarms, clock) = (&shared.alarms, shared.clock);
+    loop {
+        let next = alarms.ring(clock.now());
+        let earlier = alarms.earlier.notified();
+        match next {
+            None => earlier.await,
+            // Whether time is up or something earlier was set: look again.
+            Some(at) => drop(tokio::time::timeout_at(clock.at(at), earlier).await),
+        }
     }
 }
 

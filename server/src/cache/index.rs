@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 
 use super::alarm::Queued;
 use super::object::Object;
+use super::stage::StageCell;
 use super::wake::Wake;
 use bucket::Bucket;
 
@@ -60,6 +61,7 @@ const FIELD: Class = 4;
 pub(super) struct Entry {
     pub(super) wake: Wake,
     pub(super) queued: Queued,
+    pub(super) stage: StageCell,
     class: Class,
     /// The hash of the term.
     term: u32,
@@ -84,6 +86,7 @@ impl WatcherIndex {
         let entry = Arc::new(Entry {
             wake: Wake::new(),
             queued: Queued::new(),
+            stage: StageCell::default(),
             class,
             term,
             place: AtomicU32::new(u32::MAX),

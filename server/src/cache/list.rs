@@ -5,6 +5,7 @@ use ringwatch_core::revision::{Revision, StartFrom};
 
 use super::error::CacheError;
 use super::map::ObjectMap;
+use super::metrics::ConsistentRead;
 use super::object::Object;
 use super::request::ListRequest;
 use super::shared::Shared;
@@ -25,7 +26,11 @@ pub struct Listing {
 
 pub(super) async fn list(shared: &Shared, request: &ListRequest) -> Result<Listing, CacheError> {
     let (objects, revision) = state(shared, request.start).await?;
-    Ok(page(&objects, revision, request))
+    let (listing, evaluated) = page(&objects, revision, request);
+    shared.metrics.lists_served.add(1);
+    shared.metrics.objects_evaluated.add(evaluated);
+    shared.metrics.objects_returned.add(listing.items.len());
+    Ok(listing)
 }
 
 /// The state that a read asks for.
@@ -37,13 +42,22 @@ pub(super) async fn state(
     match start {
         StartFrom::Any => {}
         StartFrom::Newest if !shared.is_progress_reported() => {
+            shared.metrics.consistent_read(ConsistentRead::FromStorage);
             return from_storage(shared, None).await;
         }
-        StartFrom::Newest => shared.fresh(shared.storage.revision().await?).await?,
+        StartFrom::Newest => {
+            let fresh = shared.fresh(shared.storage.revision().await?).await;
+            shared.metrics.consistent_read(match fresh {
+                Ok(()) => ConsistentRead::Cached,
+                Err(_) => ConsistentRead::TimedOut,
+            });
+            fresh?;
+        }
         StartFrom::NotOlderThan(revision) => shared.fresh(revision).await?,
         StartFrom::Exact(revision) => {
             shared.fresh(revision).await?;
-            let floor = shared.compacted();
+            // Even where the ring reaches back further: another server would refuse it.
+            let floor = shared.storage.compacted();
             if revision < floor {
                 return Err(CacheError::Expired {
                     requested: revision,
@@ -109,7 +123,8 @@ pub(super) async fn state_to_watch(
     state(shared, start).await
 }
 
-fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> Listing {
+/// A page, and how many objects were looked at for it.
+fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> (Listing, usize) {
     let limit = match request.limit {
         0 => usize::MAX,
         limit => limit,
@@ -117,6 +132,7 @@ fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> Listi
     let mut scoped = scope(objects, request);
     let mut items = Vec::new();
     let mut last = None;
+    let mut evaluated = 0;
     let more = loop {
         let Some(object) = scoped.next() else {
             break None;
@@ -125,17 +141,19 @@ fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> Listi
             break Some(object);
         }
         last = Some(object);
+        evaluated += 1;
         if request.predicate.matches(object) {
             items.push(object.clone());
         }
     };
     let last = last.filter(|_| more.is_some());
-    Listing {
+    let listing = Listing {
         items,
         revision,
         continue_after: last.map(|object| object.key().to_owned()),
         remaining: more.map_or(0, |_| 1 + scoped.count()),
-    }
+    };
+    (listing, evaluated)
 }
 
 /// The objects that are in scope and after the position, before any selector.

@@ -1,7 +1,7 @@
 //! Keeps the cache in step with storage.
 //!
 //! ```text
-//!            ┌──────────── compacted, or out of step ───────────┐
+//!            ┌─────── compacted, out of step, or doubted ───────┐
 //!            ▼                                                  │
 //!   List ──────► Open ──────► Follow ─────────────────────────► ┤
 //!    ▲ │          ▲ │           │ storage is away               │
@@ -12,21 +12,18 @@
 //! state is entered as its difference, so that watches stay open.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringwatch_core::revision::Revision;
 use smallvec::SmallVec;
 
 use super::decode::Session;
 use super::map::ObjectMap;
-use super::object::Object;
 use super::shared::{Readiness, Shared};
 use super::state::{Aftermath, Update};
 use crate::backoff::Backoff;
-use crate::storage::{Changes, KeyChange, KeyValue, List, StorageError, WatchItem};
-
-/// Keys asked for at once when listing.
-const PAGE: usize = 10_000;
+use crate::storage::pager::read_all;
+use crate::storage::{Changes, KeyChange, StorageError, WatchItem};
 
 /// What the reflector is about to do.
 enum Step {
@@ -44,14 +41,18 @@ enum Step {
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(10));
     let mut step = Step::List;
+    let mut outage = Outage::default();
     loop {
         step = match step {
             Step::List => match list(&shared).await {
                 Ok(()) => {
                     backoff.reset();
+                    outage.over();
                     Step::Open
                 }
                 Err(error) => {
+                    shared.metrics.lists_failed.add(1);
+                    outage.note(&shared, &error, "list failed");
                     not_ready(&shared, &error);
                     Step::Rest { then_list: true }
                 }
@@ -60,13 +61,24 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 let newest = shared.read().revision();
                 shared.set_progress_reported(shared.storage.reports_progress().await);
                 match shared.storage.watch(shared.decoder.prefix(), newest).await {
-                    Ok(changes) => Step::Follow(changes),
-                    Err(error) => after(&error),
+                    Ok(changes) => {
+                        shared.metrics.watches_opened.add(1);
+                        outage.over();
+                        let prefix = shared.decoder.prefix();
+                        tracing::debug!(prefix, revision = %newest, "watching storage");
+                        Step::Follow(changes)
+                    }
+                    Err(error) => after(&shared, &error, &mut outage),
                 }
             }
             Step::Follow(changes) => match follow(&shared, changes, &mut backoff).await {
-                Ended::OutOfStep => Step::List,
-                Ended::Failed(error) => after(&error),
+                Ended::Asked => Step::List,
+                Ended::OutOfStep => {
+                    let prefix = shared.decoder.prefix();
+                    tracing::error!(prefix, "watch yields what is known already; listing anew");
+                    Step::List
+                }
+                Ended::Failed(error) => after(&shared, &error, &mut outage),
             },
             Step::Rest { then_list } => {
                 tokio::time::sleep(backoff.delay()).await;
@@ -76,11 +88,36 @@ pub(super) async fn run(shared: Arc<Shared>) {
     }
 }
 
+/// Whether storage is away, so that the log says so once and not with every attempt.
+#[derive(Default)]
+struct Outage(bool);
+
+impl Outage {
+    fn note(&mut self, shared: &Shared, error: &StorageError, what: &'static str) {
+        let prefix = shared.decoder.prefix();
+        if std::mem::replace(&mut self.0, true) {
+            tracing::debug!(prefix, %error, "{what} again");
+        } else {
+            tracing::warn!(prefix, %error, "{what}");
+        }
+    }
+
+    fn over(&mut self) {
+        self.0 = false;
+    }
+}
+
 /// What helps after a watch has failed.
-fn after(error: &StorageError) -> Step {
+fn after(shared: &Shared, error: &StorageError, outage: &mut Outage) -> Step {
     match error {
-        StorageError::Compacted { .. } | StorageError::Future { .. } => Step::List,
-        _ => Step::Rest { then_list: false },
+        StorageError::Compacted { .. } | StorageError::Future { .. } => {
+            outage.note(shared, error, "watch cannot go on; listing anew");
+            Step::List
+        }
+        _ => {
+            outage.note(shared, error, "watch was cut");
+            Step::Rest { then_list: false }
+        }
     }
 }
 
@@ -93,54 +130,56 @@ fn not_ready(shared: &Shared, error: &StorageError) {
 
 /// Reads the whole resource at one revision and makes it the state.
 async fn list(shared: &Shared) -> Result<(), StorageError> {
-    let (revision, items) = match pages(shared, PAGE).await {
-        // The first page's revision was compacted before the last was read: all at once, then.
-        Err(StorageError::Compacted { .. }) => pages(shared, 0).await?,
-        listed => listed?,
-    };
+    let began = Instant::now();
+    let prefix = shared.decoder.prefix();
+    tracing::debug!(prefix, "listing");
+    let (revision, items) = read_all(&*shared.storage, prefix).await?;
     let mut quarantined = Vec::new();
     let session = shared.decoder.session();
     let decoded = items.into_iter().map(|item| session.decode(item));
     let sound = decoded.filter_map(|object| object.map_err(|bad| quarantined.push(bad)).ok());
     let objects: ObjectMap = sound.collect();
+    let (count, bad) = (objects.len(), quarantined.len());
+    shared.metrics.decode_errors.add(bad);
+    shared.quarantine.replace(quarantined);
 
-    let quarantined = quarantined.into_iter().map(|bad| (bad.key.clone(), bad));
-    *shared.quarantine() = quarantined.collect();
+    let again = shared.is_ready();
     let mut after = Aftermath::default();
     let mut state = shared.write();
-    let relisted = if shared.is_ready() {
+    let changes = if again {
         state.relist(revision, objects.clone(), shared.clock.now(), &mut after)
     } else {
         state.begin(revision, objects.clone(), &mut after);
-        Ok(())
+        Ok(count)
     };
-    if relisted.is_err() {
+    if changes.is_err() {
         // Storage went back in time: it was restored from a backup, or is another one.
         state.begin(revision, objects, &mut after);
+        shared.went_back(revision);
     }
     drop(state);
+    let took = began.elapsed();
+    shared.metrics.listed(took);
+    if again {
+        shared.metrics.relists.add(1);
+        shared
+            .metrics
+            .relist_changes
+            .add(*changes.as_ref().unwrap_or(&0));
+    }
+    // Who is woken may look at what was counted.
     after.settle();
+    match changes {
+        Ok(changes) => {
+            tracing::info!(prefix, %revision, objects = count, undecodable = bad, changes, ?took, "listed");
+        }
+        Err(error) => {
+            tracing::error!(prefix, %revision, %error, "storage went back in time; all watches begin anew");
+        }
+    }
     shared.set_readiness(Readiness::Ready);
     shared.reached(revision);
     Ok(())
-}
-
-async fn pages(shared: &Shared, limit: usize) -> Result<(Revision, Vec<KeyValue>), StorageError> {
-    let mut list = List {
-        prefix: shared.decoder.prefix().to_owned(),
-        limit,
-        ..List::default()
-    };
-    let mut items = Vec::new();
-    loop {
-        let page = shared.storage.list(&list).await?;
-        items.extend(page.items);
-        if page.remaining == 0 {
-            return Ok((page.revision, items));
-        }
-        list.at = Some(page.revision);
-        list.after = items.last().map(|item| item.key.to_string());
-    }
 }
 
 /// Why a watch on storage was left.
@@ -148,6 +187,8 @@ enum Ended {
     Failed(StorageError),
     /// It yielded something that does not follow on what is known.
     OutOfStep,
+    /// Someone has reason to doubt what is known.
+    Asked,
 }
 
 /// How many items are taken and applied at once: enough to share the cost of waking and locking, few enough
@@ -164,6 +205,7 @@ async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) ->
                 changes.request_progress();
                 continue;
             }
+            () = shared.relist_wanted() => return Ended::Asked,
         };
         if taken == 0 {
             return Ended::Failed(StorageError::Unavailable("watch ended".to_owned()));
@@ -191,9 +233,11 @@ fn apply(
     let session = shared.decoder.session();
     let mut failed = None;
     let mut decoded = Vec::with_capacity(BATCH);
+    let mut received = 0;
     for item in items {
         match item {
             Ok(WatchItem::Changes { revision, changes }) => {
+                received += changes.len();
                 let updates = changes
                     .into_iter()
                     .map(|change| update(shared, &session, change));
@@ -204,6 +248,7 @@ fn apply(
             Err(error) => failed = Some(Ended::Failed(error)),
         }
     }
+    shared.metrics.events_received.add(received);
     let now = shared.clock.now();
     let mut state = shared.write();
     let mut applied = Ok(());
@@ -233,25 +278,18 @@ fn update(shared: &Shared, session: &Session<'_>, change: KeyChange) -> Update {
         Update::Delete(name.into())
     };
     let Some(stored) = change.current else {
-        shared.quarantine().remove(&change.key);
+        shared.quarantine.release(&change.key);
         return gone(&change.key);
     };
     match session.decode(stored) {
         Ok(object) => {
-            release(shared, &object);
+            shared.quarantine.release(object.storage_key());
             Update::Put(object)
         }
         Err(bad) => {
-            shared.quarantine().insert(change.key.clone(), bad);
+            shared.metrics.decode_errors.add(1);
+            shared.quarantine.admit(bad);
             gone(&change.key)
         }
-    }
-}
-
-/// An object that can be read again leaves the quarantine.
-fn release(shared: &Shared, object: &Object) {
-    let mut quarantine = shared.quarantine();
-    if !quarantine.is_empty() {
-        quarantine.remove(object.storage_key());
     }
 }

@@ -1,19 +1,21 @@
 //! What the cache's handles and its reflector share.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{self, Duration};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
-use ringwatch_core::time::Instant;
 use tokio::sync::{Notify, watch};
 
 use super::alarm::Alarms;
-use super::decode::{Decoder, Undecodable};
+use super::decode::Decoder;
 use super::error::CacheError;
+use super::metrics::Metrics;
+use super::quarantine::Quarantine;
+use super::self_check::SelfCheck;
 use super::state::State;
 use super::{Options, Resource};
+use crate::clock::Clock;
 use crate::storage::Storage;
 
 /// How often a waiting reader asks storage again how far it is.
@@ -31,28 +33,16 @@ pub(super) struct Shared {
     readiness: watch::Sender<Readiness>,
     /// Rung by readers that wait for a revision.
     progress_wanted: Notify,
-    quarantine: Mutex<BTreeMap<Arc<str>, Undecodable>>,
-    /// The oldest revision that storage still knows, as far as it was told.
-    compacted: AtomicU64,
+    /// Rung when the state is not to be trusted any more.
+    relist_wanted: Notify,
+    pub(super) quarantine: Quarantine,
+    pub(super) metrics: Metrics,
+    /// The last comparison with storage. Held to copy it in or out.
+    last_check: Mutex<Option<SelfCheck>>,
     /// Whether storage says how far its watch is; asked whenever one is opened.
     progress_reported: AtomicBool,
     pub(super) clock: Clock,
     pub(super) alarms: Alarms,
-}
-
-/// Time as the core counts it: from when the cache began.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Clock(time::Instant);
-
-impl Clock {
-    pub(super) fn now(&self) -> Instant {
-        Instant::from_millis(self.0.elapsed().as_millis() as u64)
-    }
-
-    /// The moment on tokio's clock.
-    pub(super) fn at(&self, instant: Instant) -> tokio::time::Instant {
-        tokio::time::Instant::from_std(self.0 + Duration::from_millis(instant.as_millis()))
-    }
 }
 
 /// Whether there is a state to read from.
@@ -77,10 +67,12 @@ impl Shared {
             revision: watch::Sender::new(Revision::ZERO),
             readiness: watch::Sender::new(Readiness::Pending { why: None }),
             progress_wanted: Notify::new(),
-            quarantine: Mutex::default(),
-            compacted: AtomicU64::new(0),
+            relist_wanted: Notify::new(),
+            quarantine: Quarantine::default(),
+            metrics: Metrics::default(),
+            last_check: Mutex::default(),
             progress_reported: AtomicBool::new(false),
-            clock: Clock(time::Instant::now()),
+            clock: Clock::start(),
             alarms: Alarms::default(),
         }
     }
@@ -95,19 +87,24 @@ impl Shared {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn quarantine(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Undecodable>> {
-        self.quarantine
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn last_check(&self) -> Option<SelfCheck> {
+        let last = self.last_check.lock();
+        last.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The oldest revision whose state may be read.
-    pub(super) fn compacted(&self) -> Revision {
-        Revision::new(self.compacted.load(Ordering::Relaxed))
+    pub(super) fn set_last_check(&self, check: SelfCheck) {
+        let last = self.last_check.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = Some(check);
     }
 
-    pub(super) fn set_compacted(&self, revision: Revision) {
-        self.compacted.fetch_max(revision.get(), Ordering::Relaxed);
+    /// Has everything read from storage again.
+    pub(super) fn want_relist(&self) {
+        self.relist_wanted.notify_one();
+    }
+
+    /// Waits until someone has reason to doubt the state.
+    pub(super) async fn relist_wanted(&self) {
+        self.relist_wanted.notified().await;
     }
 
     pub(super) fn is_progress_reported(&self) -> bool {
@@ -125,6 +122,11 @@ impl Shared {
             *newest = revision.max(*newest);
             newer
         });
+    }
+
+    /// The state is at `revision`, although it had been further: who waits for what comes after must wait for it anew.
+    pub(super) fn went_back(&self, revision: Revision) {
+        self.revision.send_replace(revision);
     }
 
     pub(super) fn set_readiness(&self, readiness: Readiness) {

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::index::{Entry, WatcherIndex};
 use super::map::ObjectMap;
+use super::metrics::Gauges;
 use super::object::Object;
 use super::sizing::{Capacity, Sizing};
 
@@ -49,6 +50,11 @@ pub(super) struct State {
     pub(super) ring: Ring,
     pub(super) index: WatcherIndex,
     sizing: Sizing,
+    /// Changes that were ever entered into the ring.
+    entered: u64,
+    /// How often the ring was made larger and smaller.
+    resized: (u64, u64),
+    closing: bool,
 }
 
 impl State {
@@ -58,6 +64,9 @@ impl State {
             ring: Ring::new(places(capacity.lower)),
             index: WatcherIndex::default(),
             sizing: Sizing::new(capacity),
+            entered: 0,
+            resized: (0, 0),
+            closing: false,
         }
     }
 
@@ -69,8 +78,7 @@ impl State {
     /// Begins with a list, whatever was there before. Who watched is told.
     pub(super) fn begin(&mut self, revision: Revision, objects: ObjectMap, after: &mut Aftermath) {
         self.objects = objects;
-        self.ring.reset(revision);
-        self.index.call_all(self.ring.mark(), &mut after.called);
+        self.forget(revision, after);
     }
 
     /// Applies the updates of one revision.
@@ -95,6 +103,7 @@ impl State {
             let mark = mark.plus(number);
             self.index.call(change, mark, &mut after.called);
         }
+        self.entered += changes.len() as u64;
         let displaced = |entry| after.displaced.push(entry);
         self.ring.push_evicting(revision, changes, displaced)
     }
@@ -104,29 +113,30 @@ impl State {
         self.ring.advance(revision);
     }
 
-    /// Replaces everything by a list and enters the difference, so that watchers stay.
+    /// Replaces everything by a list and enters the difference, so that watchers stay. Gives how many
+    /// objects were different.
     pub(super) fn relist(
         &mut self,
         revision: Revision,
         objects: ObjectMap,
         now: Instant,
         after: &mut Aftermath,
-    ) -> Result<(), NotNewer> {
+    ) -> Result<usize, NotNewer> {
         let newest = self.ring.newest();
         if revision < newest {
             return Err(NotNewer { newest });
         }
         let changes = difference(&self.objects, &objects);
+        let count = changes.len();
         self.objects = objects;
         if revision == newest {
             if changes.is_empty() {
-                return Ok(());
+                return Ok(0);
             }
             // The same revision with another content: what was known was wrong, and nobody can be told
             // how. Who watches has to begin again.
-            self.ring.reset(revision);
-            self.index.call_all(self.ring.mark(), &mut after.called);
-            return Ok(());
+            self.forget(revision, after);
+            return Ok(count);
         }
         self.fit(now);
         let mark = self.ring.mark();
@@ -134,7 +144,33 @@ impl State {
             let mark = mark.plus(number);
             self.index.call(change, mark, &mut after.called);
         }
-        self.ring.bridge(revision, changes)
+        self.entered += count as u64;
+        self.ring.bridge(revision, changes)?;
+        Ok(count)
+    }
+
+    /// Tells every watcher to end when it has everything.
+    pub(super) fn close(&mut self, after: &mut Aftermath) {
+        self.closing = true;
+        self.index.call_all(self.ring.mark(), &mut after.called);
+    }
+
+    /// Whether watchers are to end when they have everything.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// What there is to measure.
+    pub(super) fn gauges(&self, quarantined: usize) -> Gauges {
+        Gauges {
+            revision: self.revision(),
+            objects: self.objects.len(),
+            quarantined,
+            capacity: self.ring.capacity(),
+            entered: self.entered,
+            grown: self.resized.0,
+            shrunk: self.resized.1,
+        }
     }
 
     /// The objects as they were at `revision`, if the ring reaches back so far.
@@ -169,10 +205,23 @@ impl State {
         }
     }
 
+    /// Empties the ring, and sends everyone to where it ended: nobody can go on from there.
+    fn forget(&mut self, revision: Revision, after: &mut Aftermath) {
+        let mark = self.ring.mark();
+        self.ring.reset(revision);
+        self.index.call_all(mark, &mut after.called);
+    }
+
     /// Gives the ring another size if its last minutes ask for it.
     fn fit(&mut self, now: Instant) {
         let (held, capacity) = (self.ring.len(), self.ring.capacity());
         if let Some(capacity) = self.sizing.advise(self.ring.mark(), now, held, capacity) {
+            let times = if capacity > self.ring.capacity() {
+                &mut self.resized.0
+            } else {
+                &mut self.resized.1
+            };
+            *times += 1;
             self.ring.resize(places(capacity));
         }
     }

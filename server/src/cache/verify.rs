@@ -4,11 +4,10 @@ use ringwatch_core::digest::Digest;
 use ringwatch_core::revision::Revision;
 
 use super::error::CacheError;
+use super::object::Object;
 use super::shared::Shared;
+use crate::storage::pager::{PAGE, Pager};
 use crate::storage::{List, StorageError};
-
-/// Keys compared at once.
-const PAGE: usize = 10_000;
 
 /// The outcome of a self-check: the digests of all keys and their revisions, at one revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +16,7 @@ pub struct Verified {
     pub revision: Revision,
     /// What the cache holds.
     pub cached: Digest,
-    /// What storage holds, without what the cache has set aside.
+    /// What storage holds, without what cannot be decoded.
     pub stored: Digest,
 }
 
@@ -31,48 +30,47 @@ impl Verified {
 /// Compares the cache with storage at the cache's newest revision.
 pub(super) async fn verify(shared: &Shared) -> Result<Verified, CacheError> {
     shared.check_ready()?;
-    // What is not served is left out on both sides.
-    let (objects, revision, quarantined) = {
+    let (objects, revision) = {
         let state = shared.read();
-        let quarantined: Vec<_> = shared.quarantine().keys().cloned().collect();
-        (state.objects.clone(), state.revision(), quarantined)
+        (state.objects.clone(), state.revision())
     };
     let mut cached = Digest::EMPTY;
     objects
         .iter()
         .for_each(|object| cached.add(object.storage_key(), object.revision()));
 
-    let mut stored = Digest::EMPTY;
-    let mut list = List {
-        prefix: shared.decoder.prefix().to_owned(),
+    let prefix = shared.decoder.prefix();
+    let session = shared.decoder.session();
+    let list = List {
+        prefix: prefix.to_owned(),
         limit: PAGE,
         at: Some(revision),
         after: None,
     };
-    loop {
-        let page = shared
-            .storage
-            .list(&list)
-            .await
-            .map_err(|error| match error {
-                StorageError::Compacted { floor } => CacheError::Expired {
-                    requested: revision,
-                    floor: floor.unwrap_or_default(),
-                },
-                error => CacheError::Storage(error),
-            })?;
-        for item in &page.items {
-            if quarantined.binary_search(&item.key).is_err() {
-                stored.add(&item.key, item.mod_revision);
+    let mut stored = Digest::EMPTY;
+    let mut pages = Pager::new(&*shared.storage, list);
+    let next = |error| match error {
+        StorageError::Compacted { floor } => CacheError::Expired {
+            requested: revision,
+            floor: floor.unwrap_or_default(),
+        },
+        error => CacheError::Storage(error),
+    };
+    while let Some(page) = pages.next().await.map_err(next)? {
+        for item in page.items {
+            let (key, at) = (item.key.clone(), item.mod_revision);
+            let name = key.strip_prefix(prefix).unwrap_or(&key);
+            let held = objects.get(name).map(Object::revision);
+            // What cannot be decoded is not to be in the cache. The quarantine may be ahead of the state, so it is
+            // not asked; few values have to be looked at for this.
+            if held == Some(at) || session.decode(item).is_ok() {
+                stored.add(&key, at);
             }
         }
-        if page.remaining == 0 {
-            return Ok(Verified {
-                revision,
-                cached,
-                stored,
-            });
-        }
-        list.after = page.items.last().map(|item| item.key.to_string());
     }
+    Ok(Verified {
+        revision,
+        cached,
+        stored,
+    })
 }

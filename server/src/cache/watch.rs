@@ -4,7 +4,6 @@ use std::future::poll_fn;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use ringwatch_core::history::Mark;
 use ringwatch_core::key::Key;
@@ -17,11 +16,15 @@ use super::error::CacheError;
 use super::index::Entry;
 use super::list;
 use super::map::{ObjectMap, Position};
+use super::metrics::End;
 use super::object::Object;
 use super::request::{Selection, WatchRequest, WatchStart, term_of};
 use super::shared::Shared;
+use super::stage::Stage;
 use super::state::State as CacheState;
 use super::wake::Called;
+use crate::backoff::jittered;
+use crate::storage::StorageError;
 
 /// What a watch yields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +57,12 @@ pub enum WatchEnd {
         /// The oldest revision that a watch may begin from.
         floor: Revision,
     },
+    /// The server is about to end: watch again, elsewhere. Everything up to now has been yielded, and a bookmark if
+    /// they are wanted.
+    ShuttingDown,
+    /// The storage behind it failed: watch again from where it was. Only without a cache; with one, a
+    /// watch outlives that.
+    Storage(StorageError),
 }
 
 /// A running watch. Dropping it ends it.
@@ -94,9 +103,10 @@ impl Watch {
         };
         let now = shared.clock.now();
         let options = Options {
-            bookmark_every: request
-                .bookmarks
-                .then(|| jittered(shared.options.bookmark_every)),
+            bookmark_every: request.bookmarks.then(|| {
+                let every = shared.options.bookmark_every;
+                jittered(every, every / 4)
+            }),
             initial_events_end: request.bookmarks,
             deadline: request.timeout.map(|timeout| now + timeout),
         };
@@ -119,6 +129,7 @@ impl Watch {
         })?;
         let entry = state.index.insert(&term);
         drop(state);
+        shared.metrics.watches_begun.add(1);
         Ok(Self {
             shared,
             watcher,
@@ -221,17 +232,49 @@ impl Watch {
                     self.entry.wake.settle();
                     // The snapshot has been shown; let go of it.
                     self.initial = Initial(None);
-                    Looked::Idle(wake_at)
+                    match state.is_closing().then(|| self.last_words(&state)) {
+                        None => Looked::Idle(wake_at),
+                        Some(None) => self.end(Stage::ShutDown, WatchEnd::ShuttingDown),
+                        Some(Some(bookmark)) => {
+                            yield_event(bookmark);
+                            continue;
+                        }
+                    }
                 }
-                Step::Finished => Looked::End(WatchEnd::TimedOut),
-                Step::Expired(expired) => Looked::End(WatchEnd::Expired {
-                    floor: expired.floor,
-                }),
+                Step::Finished => self.end(Stage::TimedOut, WatchEnd::TimedOut),
+                Step::Expired(expired) => {
+                    let floor = expired.floor;
+                    self.end(Stage::Expired, WatchEnd::Expired { floor })
+                }
             };
             // The end, or that there is no more, is found again next time.
             return if given > 0 { Looked::Given } else { end };
         }
+        // If the last event was the last there is, what comes is noted from here on, even if the reader takes its time.
+        if self.watcher.has_reached(state.ring.mark()) {
+            self.entry.wake.settle();
+        }
         Looked::Given
+    }
+
+    fn end(&self, stage: Stage, end: WatchEnd) -> Looked {
+        self.entry.stage.set(stage);
+        Looked::End(end)
+    }
+
+    /// What a reader that has everything is told before the end, once.
+    fn last_words(&self, state: &CacheState) -> Option<WatchEvent> {
+        if self.entry.stage.get() != Stage::Open || !self.watcher.wants_bookmarks() {
+            return None;
+        }
+        self.entry.stage.set(Stage::SaidGoodbye);
+        let position = self.watcher.resume_from(&state.ring).ok().flatten();
+        // Unless it waits for the future, and has nothing to say.
+        let revision = position.filter(|position| *position <= state.revision())?;
+        Some(WatchEvent::Bookmark {
+            revision,
+            initial_events_end: false,
+        })
     }
 
     /// From where another watch would continue; `None` while the initial objects are not complete.
@@ -265,12 +308,15 @@ fn catch_up(
 impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.write().index.remove(&self.entry);
+        self.shared
+            .metrics
+            .watch_ended(match self.entry.stage.get() {
+                Stage::Open | Stage::SaidGoodbye => End::Left,
+                Stage::TimedOut => End::TimedOut,
+                Stage::Expired => End::Expired,
+                Stage::ShutDown => End::ShuttingDown,
+            });
     }
-}
-
-/// Up to a quarter more, so that watches that began together do not speak together.
-fn jittered(period: Duration) -> Duration {
-    crate::backoff::Backoff::new(period / 4, period / 4).delay() + period
 }
 
 /// The snapshot that a watch begins with, until it has been shown.

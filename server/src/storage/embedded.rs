@@ -234,6 +234,10 @@ impl Storage for Embedded {
         self.ask(|answer| Request::Compact { revision, answer })
             .await
     }
+
+    fn compacted(&self) -> Revision {
+        self.owner.shared.state().floor
+    }
 }
 
 /// What all handles have in common. Its end is the end of the store.

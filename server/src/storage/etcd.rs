@@ -43,15 +43,16 @@ mod version;
 mod watch;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use ringwatch_core::revision::Revision;
 
-use super::{Changes, Got, List, Outcome, Page, Storage, StorageError, Write};
+use super::{Changes, Got, List, Outcome, Page, Storage, StorageError, Ttl, Write};
 use assemble::Assembler;
-use client::{Answer, Client, Committed, Expected, Operation, Read};
+use client::{Answer, Client, Committed, Expected, Lease, Operation, Read};
 use failure::Failure;
 use keys::{Keys, Range, successor};
 use lease::Leases;
@@ -71,6 +72,8 @@ pub struct Etcd {
     keys: Keys,
     /// Held only to look and to note, never while waiting for etcd.
     leases: Arc<Mutex<Leases>>,
+    /// What is known to be compacted: by this server, by a peer, or because etcd said so.
+    compacted: Arc<AtomicU64>,
 }
 
 impl Etcd {
@@ -80,6 +83,7 @@ impl Etcd {
             client: Client::connect(options).await?,
             keys: Keys::new(&options.prefix),
             leases: Arc::default(),
+            compacted: Arc::default(),
         })
     }
 
@@ -97,6 +101,11 @@ impl Etcd {
             }
         }
         any
+    }
+
+    /// Notes that states before `revision` are gone, or about to go.
+    fn set_compacted(&self, revision: Revision) {
+        self.compacted.fetch_max(revision.get(), Ordering::Relaxed);
     }
 
     /// The lease for a key that is to live for `ttl` from `now`.
@@ -122,8 +131,10 @@ impl Etcd {
         for write in writes {
             let key = self.keys.stored(&write.key)?;
             let lease = match (write.ttl, &write.value) {
-                (Some(ttl), Some(_)) => self.lease(now, ttl).await?,
-                _ => 0,
+                (Ttl::After(ttl), Some(_)) => Lease::Id(self.lease(now, ttl).await?),
+                // etcd refuses to keep what a new key does not have.
+                (Ttl::Keep, Some(_)) if write.expected != Revision::ZERO => Lease::Keep,
+                _ => Lease::None,
             };
             operations.push(Operation {
                 key,
@@ -225,7 +236,9 @@ impl Storage for Etcd {
             // A shared lease can end early by another's hand. Nothing was written: new leases, once.
             Err(Failure::LeaseNotFound) => {
                 for operation in &operations {
-                    self.leases().forget(operation.lease);
+                    if let Lease::Id(id) = operation.lease {
+                        self.leases().forget(id);
+                    }
                 }
                 let operations = self.operations(&writes).await?;
                 self.client.commit(&operations).await?
@@ -260,9 +273,15 @@ impl Storage for Etcd {
     async fn compact(&self, revision: Revision) -> Result<(), StorageError> {
         let number = number(revision).ok_or(Failure::Future)?;
         match self.client.compact(number).await {
-            Err(Failure::Compacted(_)) => Ok(()),
-            done => Ok(done?),
+            Err(Failure::Compacted(_)) => {}
+            done => done?,
         }
+        self.set_compacted(revision);
+        Ok(())
+    }
+
+    fn compacted(&self) -> Revision {
+        Revision::new(self.compacted.load(Ordering::Relaxed))
     }
 
     async fn reports_progress(&self) -> bool {

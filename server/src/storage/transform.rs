@@ -107,6 +107,10 @@ impl<S: Storage> Storage for Transformed<S> {
         self.inner.compact(revision).await
     }
 
+    fn compacted(&self) -> Revision {
+        self.inner.compacted()
+    }
+
     async fn reports_progress(&self) -> bool {
         self.inner.reports_progress().await
     }

@@ -1,11 +1,9 @@
 //! Read, change, write, and again if someone else was faster.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use ringwatch_core::revision::Revision;
 
-use super::{Condition, KeyValue, Outcome, Storage, StorageError, Write};
+use super::{Condition, KeyValue, Outcome, Storage, StorageError, Ttl, Write};
 
 /// The result of a [`guaranteed_update`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +44,7 @@ pub async fn guaranteed_update<E, F>(
     storage: &dyn Storage,
     key: &str,
     hint: Option<KeyValue>,
-    ttl: Option<Duration>,
+    ttl: Ttl,
     mut change: F,
 ) -> Result<Updated, UpdateError<E>>
 where

@@ -162,6 +162,30 @@ pub async fn floor_does_not_go_back(storage: &dyn Storage, space: &str) {
     }
 }
 
+pub async fn floor_is_told(storage: &dyn Storage, space: &str) {
+    let recorder = recorded(storage, space, 20).await;
+    let store = recorder.store;
+    let (first, second) = (recorder.states[5].0, recorder.states[10].0);
+    let before = storage.compacted();
+    assert!(
+        before < first,
+        "expected nothing of this case to be compacted yet, not all before {before}"
+    );
+    for floor in [first, second] {
+        compact(&store, floor).await;
+        assert_eq!(storage.compacted(), floor, "expected the floor to be known");
+    }
+    // Whether it is refused or does nothing.
+    let _ = within(PATIENCE, "a compaction of old", storage.compact(first)).await;
+    let future = Revision::new(store.revision().await.get() + 1_000_000);
+    fail("a compaction in the future", storage.compact(future)).await;
+    assert_eq!(
+        storage.compacted(),
+        second,
+        "expected the floor to stay where it is"
+    );
+}
+
 pub async fn future_revision_is_refused(storage: &dyn Storage, space: &str) {
     let recorder = recorded(storage, space, 5).await;
     let store = recorder.store;

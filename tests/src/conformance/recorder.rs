@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use ringwatch_core::revision::Revision;
-use ringwatch_server::storage::{Condition, KeyChange, KeyValue, Write};
+use ringwatch_server::storage::{Condition, KeyChange, KeyValue, Ttl, Write};
 
 use super::store::{Store, bytes};
 use crate::random::Random;
@@ -83,7 +83,7 @@ impl<'a> Recorder<'a> {
                     expected: before.map_or(Revision::ZERO, |before| before.mod_revision),
                     key,
                     value,
-                    ttl: None,
+                    ttl: Ttl::None,
                 }
             })
             .collect();

@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use ringwatch_core::revision::Revision;
-use ringwatch_server::storage::{KeyValue, Storage, UpdateError, Write, guaranteed_update};
+use ringwatch_server::storage::{KeyValue, Storage, Ttl, UpdateError, Write, guaranteed_update};
 use tokio::time::Instant;
 
 use super::{
@@ -150,7 +150,7 @@ pub async fn guaranteed_update_limits_the_life(storage: &dyn Storage, space: &st
     let key = store.key("a");
     let change = |_: &KeyValue| Ok::<_, ()>(bytes("2"));
     let updated: Result<_, UpdateError<()>> =
-        guaranteed_update(storage, &key, None, Some(SHORT), change).await;
+        guaranteed_update(storage, &key, None, Ttl::After(SHORT), change).await;
     let updated = succeed("an update with a limit", async { updated }).await;
     let mut watch = store.watch("", updated.revision).await;
     let (_, previous) = deletion(&mut watch).await;
@@ -159,6 +159,48 @@ pub async fn guaranteed_update_limits_the_life(storage: &dyn Storage, space: &st
         bytes("2"),
         "expected the updated key to expire"
     );
+}
+
+pub async fn kept_ttl_ends_when_it_would_have(storage: &dyn Storage, space: &str) {
+    let store = Store::new(storage, space);
+    let limited = |name: &str, ttl| Write::create(store.key(name), "1").with_ttl(ttl);
+    let first = store.commit(vec![limited("a", 2 * LONGER)]).await;
+    let short = store.commit(vec![limited("short/a", SHORT)]).await;
+    deletion(&mut store.watch("short/", short).await).await;
+    // Goes after the other would have gone, and before it would go if its time began anew.
+    let between = 2 * LONGER - SHORT / 2;
+    store.commit(vec![limited("b", between)]).await;
+    let write = Write::update(store.key("a"), first, "2").keeping_ttl();
+    let kept = store.commit(vec![write]).await;
+    let mut watch = store.watch("", kept).await;
+    let (_, previous) = deletion(&mut watch).await;
+    assert_eq!(
+        *previous.key,
+        *store.key("a"),
+        "expected a key to go when it would have gone without the update"
+    );
+    assert_eq!(previous.value, bytes("2"), "expected the updated key to go");
+}
+
+pub async fn keeping_no_ttl_sets_none(storage: &dyn Storage, space: &str) {
+    let store = Store::new(storage, space);
+    let write = Write::create(store.key("lapsed"), "1").with_ttl(SHORT);
+    let lapsed = store.commit(vec![write]).await;
+    deletion(&mut store.watch("", lapsed).await).await;
+    let keep = |name: &str, at| Write::update(store.key(name), at, "2").keeping_ttl();
+    let unlimited = store.create("unlimited", "1").await;
+    let last = store
+        .commit(vec![
+            keep("new", Revision::ZERO),
+            keep("lapsed", Revision::ZERO),
+            keep("unlimited", unlimited),
+        ])
+        .await;
+    after_a_longer_life(&store).await;
+    for name in ["new", "lapsed", "unlimited"] {
+        let now = store.existing(name).await;
+        assert_eq!(now.mod_revision, last, "expected {name} to stay");
+    }
 }
 
 pub async fn very_long_ttl_is_taken(storage: &dyn Storage, space: &str) {

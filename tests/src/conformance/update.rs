@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use ringwatch_core::revision::Revision;
 use ringwatch_server::storage::{
-    Condition, KeyValue, Storage, UpdateError, Updated, guaranteed_update,
+    Condition, KeyValue, Storage, Ttl, UpdateError, Updated, guaranteed_update,
 };
 
 use super::{
@@ -239,7 +239,7 @@ async fn update(
     change: impl FnMut(&KeyValue) -> std::result::Result<Bytes, No>,
 ) -> Result {
     let key = store.key("a");
-    let updating = guaranteed_update(store.storage, &key, hint, None, change);
+    let updating = guaranteed_update(store.storage, &key, hint, Ttl::None, change);
     within(PATIENCE, "a guaranteed update", updating).await
 }
 

@@ -10,7 +10,7 @@ use super::recent::{Change, Transaction};
 use super::record::Record;
 use super::shared::State;
 use super::versions::{Held, Position, Version};
-use crate::storage::Write;
+use crate::storage::{Ttl, Write};
 
 /// How a transaction was decided. Nobody may hear of it before the log has it.
 #[derive(Debug)]
@@ -95,10 +95,12 @@ impl Decider<'_> {
             (Some(_), None) => position.revision,
         };
         let key = index.key(&write.key).cloned().unwrap_or(write.key);
-        let deadline = write
-            .ttl
-            .filter(|_| write.value.is_some())
-            .map(|ttl| leases::deadline(self.now, ttl));
+        let deadline = match (&write.value, write.ttl) {
+            (None, _) | (_, Ttl::None) => None,
+            (_, Ttl::After(ttl)) => Some(leases::deadline(self.now, ttl)),
+            // A key that does not exist has no deadline.
+            (_, Ttl::Keep) => self.leases.of(&key),
+        };
         let bytes = write.value.as_deref().unwrap_or_default();
         let (record, value) = Record::encode(&key, created, deadline, bytes);
         self.records.push((position, record));

@@ -32,6 +32,11 @@ impl Leases {
         }
     }
 
+    /// The deadline of a key, if it has one.
+    pub(super) fn of(&self, key: &str) -> Option<u64> {
+        self.by_key.get(key).copied()
+    }
+
     /// When the next key is due.
     pub(super) fn next(&self) -> Option<u64> {
         self.by_deadline.first().map(|(deadline, _)| *deadline)

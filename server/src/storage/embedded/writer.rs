@@ -185,6 +185,7 @@ impl Writer {
         state.floor = revision;
         state.recent.compact(revision);
         self.sweep.start();
+        tracing::info!(%revision, "history compacted");
         Ok(())
     }
 }

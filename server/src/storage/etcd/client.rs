@@ -98,8 +98,18 @@ pub(super) struct Operation {
     pub(super) expected: Expected,
     /// `None` deletes.
     pub(super) value: Option<Bytes>,
-    /// 0 for none.
-    pub(super) lease: i64,
+    pub(super) lease: Lease,
+}
+
+/// What a written key lives under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lease {
+    /// Nothing: it stays.
+    None,
+    /// The lease with this id.
+    Id(i64),
+    /// What it lives under already. The key must exist.
+    Keep,
 }
 
 /// How a transaction ended.
@@ -404,7 +414,11 @@ fn write(operation: &Operation) -> TxnOp {
     let key = &operation.key[..];
     match &operation.value {
         Some(value) => {
-            let options = PutOptions::new().with_lease(operation.lease);
+            let options = match operation.lease {
+                Lease::None => PutOptions::new(),
+                Lease::Id(id) => PutOptions::new().with_lease(id),
+                Lease::Keep => PutOptions::new().with_ignore_lease(),
+            };
             TxnOp::put(key, &value[..], Some(options))
         }
         None => TxnOp::delete(key, None),

@@ -2,7 +2,7 @@
 //!
 //! Every server runs this loop. At each tick all of them try to replace the same key, on condition that it was written as often
 //! as they last saw. One succeeds; it compacts what was the newest revision one tick ago. The others learn from the
-//! key what they missed. History thus lives between one and two intervals, however many servers there are.
+//! key what they missed, and tell it by [`Storage::compacted`]. History thus lives between one and two intervals, however many servers there are.
 //!
 //! The key, its place outside the prefix and its value are those of Kubernetes' API server, so that both can share a store.
 
@@ -10,11 +10,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ringwatch_core::revision::Revision;
-use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Etcd;
-use super::client::{Committed, Expected, Operation};
+use super::client::{Committed, Expected, Lease, Operation};
 use crate::storage::{Storage, StorageError};
 
 const KEY: &[u8] = b"compact_rev_key";
@@ -24,7 +23,6 @@ const KEY: &[u8] = b"compact_rev_key";
 pub struct Compactor {
     etcd: Etcd,
     turns: Turns,
-    compacted: watch::Sender<Revision>,
 }
 
 impl Compactor {
@@ -33,14 +31,7 @@ impl Compactor {
         Self {
             etcd,
             turns: Turns::default(),
-            compacted: watch::Sender::new(Revision::ZERO),
         }
-    }
-
-    /// The revision that was last compacted to, here or by a peer, as far as it is known. States
-    /// before it are gone, or about to go.
-    pub fn compacted(&self) -> watch::Receiver<Revision> {
-        self.compacted.subscribe()
     }
 
     /// Takes a turn every `interval`, the first at once, until `shutdown` completes. A turn that fails is left out.
@@ -55,7 +46,11 @@ impl Compactor {
             }
             tokio::select! {
                 () = &mut shutdown => return,
-                _ = self.turn() => {}
+                turn = self.turn() => match turn {
+                    Ok(Some(revision)) => tracing::info!(%revision, "etcd's history compacted"),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!(%error, "turn at compacting etcd's history failed"),
+                },
             }
         }
     }
@@ -67,7 +62,7 @@ impl Compactor {
             key: KEY.to_vec(),
             expected: Expected::Version(attempt.version),
             value: Some(Bytes::from(attempt.revision.to_string())),
-            lease: 0,
+            lease: Lease::None,
         };
         let seen = match self.etcd.client.commit(&[operation]).await? {
             Committed::Yes(newest) => Seen::Ours { newest },
@@ -83,9 +78,7 @@ impl Compactor {
             }
         };
         let todo = self.turns.seen(attempt, seen);
-        let known = self.turns.compacted;
-        self.compacted
-            .send_if_modified(|last| std::mem::replace(last, known) != known);
+        self.etcd.set_compacted(self.turns.compacted);
         let Todo::Compact(revision) = todo else {
             return Ok(None);
         };

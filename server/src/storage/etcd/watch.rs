@@ -44,6 +44,7 @@ pub(super) async fn run(client: Client, range: Range, from: Assembler, sender: C
         sender,
         known: Revision::ZERO,
         wanted: false,
+        away: false,
     };
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
     let mut logins = 0;
@@ -53,6 +54,7 @@ pub(super) async fn run(client: Client, range: Range, from: Assembler, sender: C
             Err(failure) => failure,
         };
         watch.assembler.disconnected();
+        watch.note(&failure);
         match failure {
             Failure::NotSent(_) | Failure::Unknown(_) | Failure::LeaseNotFound => {}
             // Each connection logs in anew.
@@ -81,6 +83,8 @@ struct Watch {
     known: Revision,
     /// The reader asked for progress and has not got any since.
     wanted: bool,
+    /// The last connection failed, and there is no other yet.
+    away: bool,
 }
 
 /// How progress can be had on the present connection.
@@ -126,6 +130,9 @@ impl Watch {
                     Message::Created { member, newest } => {
                         backoff.reset();
                         *logins = 0;
+                        if std::mem::take(&mut self.away) {
+                            tracing::info!(prefix = %self.prefix(), revision = start, "watch on etcd goes on");
+                        }
                         progress.member = Some(member);
                         if newest < self.known {
                             progress.doubts.spawn(self.newest());
@@ -196,7 +203,19 @@ impl Watch {
         }
     }
 
-    /// Does what can be done now towards progress, if it is wanted.
+    /// Logs a failure, once until there is a connection again.
+    fn note(&mut self, failure: &Failure) {
+        if !std::mem::replace(&mut self.away, true) {
+            let error = StorageError::from(failure.clone());
+            tracing::warn!(prefix = %self.prefix(), %error, "watch on etcd lost its connection");
+        }
+    }
+
+    /// What is watched, for the log.
+    fn prefix(&self) -> impl std::fmt::Display + '_ {
+        self.range.start.escape_ascii()
+    }
+
     /// Whether the store still knows the state that the watch goes on from.
     ///
     /// etcd lets a watch begin at the very revision it was compacted to, although it has then forgotten the deletions of that
@@ -215,6 +234,7 @@ impl Watch {
         }
     }
 
+    /// Does what can be done now towards progress, if it is wanted.
     async fn ask(&mut self, stream: &mut Stream, progress: &mut Progress) -> Result<(), Failure> {
         let Some(member) = progress.member.filter(|_| self.wanted) else {
             return Ok(());

@@ -27,8 +27,7 @@ pub struct Rewrite {
 /// after each page, in key order. After an error or a restart, pass what [`Rewrite::last`] was then as `after` to go on
 /// from there; to begin again from the start does no harm either, since what is sound is not written.
 ///
-/// A value that is written again has no limit to its life any more, since storage does not tell what is left of
-/// it: leave prefixes with such keys (events) out, and let them expire.
+/// A key that goes by itself still goes when it would have gone.
 pub async fn rewrite_stale(
     storage: &dyn Storage,
     prefix: &str,
@@ -79,7 +78,7 @@ async fn again(storage: &dyn Storage, mut item: KeyValue) -> Result<Done, Storag
             Condition::Corrupt => return Ok(Done::Corrupt),
             Condition::Stale => {}
         }
-        let write = Write::update(item.key, item.mod_revision, item.value);
+        let write = Write::update(item.key, item.mod_revision, item.value).keeping_ttl();
         match storage.commit(vec![write]).await? {
             Outcome::Committed(_) => return Ok(Done::Written),
             // Another server may have written it, one that still writes the old way.
