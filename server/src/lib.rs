@@ -8,4 +8,6 @@
 pub mod backoff;
 pub mod cache;
 pub mod columns;
+pub mod negotiate;
 pub mod storage;
+pub mod table;
