@@ -8,6 +8,8 @@
 pub mod backoff;
 pub mod cache;
 pub mod columns;
+pub mod compress;
 pub mod negotiate;
 pub mod storage;
 pub mod table;
+pub mod yaml;
