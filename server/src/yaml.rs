@@ -3,9 +3,9 @@
 //! ```
 //! use ringwatch_server::yaml::{Limits, from_json, to_json};
 //!
-//! let read = to_json(b"kind: Lamp\nspec: {on: yes, level: 010}\n", &Limits::default())?;
-//! assert_eq!(read.value.to_string(), r#"{"kind":"Lamp","spec":{"level":8,"on":true}}"#);
-//! assert_eq!(from_json(&read.value), "kind: Lamp\nspec:\n  level: 8\n  \"on\": true\n");
+//! let read = to_json(b"kind: Lamp\nspec: {lit: yes, level: 010}\n", &Limits::default())?;
+//! assert_eq!(read.value.to_string(), r#"{"kind":"Lamp","spec":{"level":8,"lit":true}}"#);
+//! assert_eq!(from_json(&read.value), "kind: Lamp\nspec:\n  level: 8\n  lit: true\n");
 //! # Ok::<(), ringwatch_server::yaml::YamlError>(())
 //! ```
 //!

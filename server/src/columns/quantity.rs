@@ -39,6 +39,9 @@ const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 /// The finest amount that is counted, as a power of ten.
 const FINEST: i32 = -9;
 
+/// The largest exponent that is read; amounts end far below it.
+const LARGEST: u32 = 1000;
+
 fn shortest(text: &str) -> Option<String> {
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -72,7 +75,10 @@ fn shortest(text: &str) -> Option<String> {
         decimal(digits, power - places)?
     } else {
         let power: i32 = unit.strip_prefix(['e', 'E'])?.parse().ok()?;
-        exponent(digits, power.checked_sub(places)?)?
+        if power.abs_diff(0) > LARGEST {
+            return None;
+        }
+        exponent(digits, power - places)?
     };
     Some(format!("{sign}{shown}"))
 }
@@ -97,7 +103,7 @@ fn decimal(digits: i128, power: i32) -> Option<String> {
 }
 
 fn exponent(digits: i128, power: i32) -> Option<String> {
-    match by_thousands(digits, power, i32::MAX)? {
+    match by_thousands(digits, power, i32::MAX / 2)? {
         (digits, 0) => Some(digits.to_string()),
         (digits, power) => Some(format!("{digits}e{power}")),
     }
@@ -166,6 +172,8 @@ mod tests {
             "Gi",
             "1e",
             "1ex",
+            "1e2147483647",
+            "1e-2147483648",
             "99999999999999999999999999999999999999999",
         ] {
             assert_eq!(canonical(&Tree::Text(text.into())), text);
