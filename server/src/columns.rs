@@ -178,7 +178,8 @@ impl Printer {
         }
     }
 
-    /// The cells of one object, as many as there are columns.
+    /// The cells of one object, as many as there are columns. The object must have been read for this
+    /// printer: what another did not need reads as missing.
     #[must_use]
     pub fn row<'a>(&self, object: &'a Object<'_>, now: Timestamp) -> Row<'a> {
         match &self.0 {

@@ -9,6 +9,7 @@ pub mod backoff;
 pub mod cache;
 pub mod columns;
 pub mod compress;
+pub mod indent;
 pub mod negotiate;
 pub mod storage;
 pub mod table;
