@@ -7,5 +7,7 @@
 
 pub mod backoff;
 pub mod cache;
+pub mod codec;
+pub mod patch;
 pub mod resources;
 pub mod storage;
