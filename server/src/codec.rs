@@ -3,4 +3,5 @@
 //!
 //! Pure functions over bytes and values. Objects live in the server as JSON; [`protobuf`] translates for clients that prefer it.
 
+pub mod protobuf;
 pub mod schema;

@@ -93,7 +93,8 @@ impl Message {
 
     /// The field that is called `name` in JSON, wherever it is in protobuf.
     pub fn field(&self, name: &str) -> Option<&Field> {
-        self.own(name).or_else(|| {
+        let own = self.place(name).and_then(|place| self.fields.get(place));
+        own.or_else(|| {
             self.fields
                 .iter()
                 .filter(|field| field.is_inline())
@@ -110,13 +111,14 @@ impl Message {
         self.fields.get(place)
     }
 
-    fn own(&self, name: &str) -> Option<&Field> {
+    /// Where in [`Message::fields`] the field called `name` is; inlined ones have none.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
         let at = |place: &u16| self.fields.get(usize::from(*place));
         let place = self
             .by_name
             .binary_search_by(|place| at(place).map_or("", |field| field.name).cmp(name))
             .ok()?;
-        at(self.by_name.get(place)?)
+        self.by_name.get(place).map(|place| usize::from(*place))
     }
 }
 
