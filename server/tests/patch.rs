@@ -5,53 +5,14 @@ use std::fmt::Write as _;
 use ringwatch_server::patch::{Class, Error, Patch, json};
 use serde_json::{Value, json};
 
-/// A case of a text file: its title, and its lines by their first word.
-struct Case<'a> {
-    title: &'a str,
-    lines: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> Case<'a> {
-    fn line(&self, word: &str) -> Option<&'a str> {
-        self.lines
-            .iter()
-            .find(|(first, _)| *first == word)
-            .map(|(_, rest)| *rest)
-    }
-
-    fn value(&self, word: &str) -> Value {
-        let text = self.line(word).expect("a line of the case");
-        serde_json::from_str(text).expect("JSON")
-    }
-}
-
-fn cases(text: &str) -> Vec<Case<'_>> {
-    let mut cases: Vec<Case<'_>> = Vec::new();
-    for line in text.lines() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        match line.strip_prefix("  ") {
-            None => cases.push(Case {
-                title: line,
-                lines: Vec::new(),
-            }),
-            Some(line) => {
-                let (word, rest) = line.split_once(' ').expect("a word and the rest");
-                let case = cases.last_mut().expect("a title");
-                case.lines.push((word, rest.trim_start()));
-            }
-        }
-    }
-    cases
-}
+#[path = "text/cases.rs"]
+mod text;
+use text::{Case, cases};
 
 /// Runs every case of a file, and fails with all that differ.
 fn run(text: &str, at_least: usize, read: impl Fn(&Case<'_>) -> Result<Patch, Error>) {
-    let cases = cases(text);
-    assert!(cases.len() >= at_least, "only {} cases", cases.len());
     let mut differing = String::new();
-    for case in &cases {
+    for case in &cases(text, at_least) {
         let original = case.value("original");
         let outcome = match read(case).and_then(|patch| patch.apply(&original)) {
             Ok(result) => Ok(result),

@@ -220,11 +220,7 @@ impl Decoder {
                 _ => {}
             }
         }
-        Ok(if items.is_empty() {
-            Value::Null
-        } else {
-            Value::Array(items)
-        })
+        Ok(Value::Array(items))
     }
 
     fn count(&mut self, values: usize) -> Result<(), DecodeError> {

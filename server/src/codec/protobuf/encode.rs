@@ -49,9 +49,12 @@ impl Encoder {
 
     fn field(&mut self, field: &Field, value: &Node<'_>) -> Result<(), EncodeError> {
         match (field.shape, value) {
-            (Shape::One, value) => self.value(field, field.number, value),
+            // A list in a message of its own is there or not, as any other list.
+            (Shape::One, value) if field.form != Form::Strings => {
+                self.value(field, field.number, value)
+            }
             (_, Node::Null) => Ok(()),
-            (Shape::Optional, value) => self.value(field, field.number, value),
+            (Shape::One | Shape::Optional, value) => self.value(field, field.number, value),
             (Shape::List, Node::List(items)) => items
                 .iter()
                 .rev()

@@ -41,8 +41,6 @@ fn is_omitted(field: &Field, value: &Value) -> bool {
         Omit::Never => false,
         Omit::Zero => value.is_null(),
         Omit::Empty => match value {
-            // Only times and free-form JSON are ever null, and both are objects to Go.
-            Value::Null => field.form == Form::Strings,
             Value::Bool(value) => !value,
             Value::Number(number) => {
                 matches!(field.form, Form::Int32 | Form::Int64) && number.as_i64() == Some(0)
@@ -50,7 +48,9 @@ fn is_omitted(field: &Field, value: &Value) -> bool {
             Value::String(text) => {
                 matches!(field.form, Form::Text | Form::Bytes) && text.is_empty()
             }
-            Value::Array(_) | Value::Object(_) => false,
+            Value::Array(items) => items.is_empty(),
+            // Only times and free-form JSON are ever null, and both are objects to Go.
+            Value::Null | Value::Object(_) => false,
         },
     }
 }
@@ -58,8 +58,9 @@ fn is_omitted(field: &Field, value: &Value) -> bool {
 /// What JSON has for a field that the message has not.
 fn zero(field: &Field, added: &mut usize) -> Option<Value> {
     match (field.shape, field.form) {
-        (Shape::Optional, _) => None,
-        (Shape::List | Shape::Map, _) => (field.omit == Omit::Never).then_some(Value::Null),
+        (Shape::Optional | Shape::List | Shape::Map, _) => {
+            (field.omit == Omit::Never).then_some(Value::Null)
+        }
         (Shape::One, Form::Message(_)) => {
             let mut object = Map::new();
             *added += 1;
