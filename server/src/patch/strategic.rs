@@ -100,11 +100,15 @@ impl Kind {
             None => {}
         }
         directive::retain_keys(original, patch)?;
+        // Order comes before deletion: what is about to go still holds its place among the rest.
+        for (name, order) in patch {
+            if name.starts_with(directive::ELEMENT_ORDER) {
+                self.merge_ordered(original, patch, name, order)?;
+            }
+        }
         for (name, change) in patch {
-            if name == directive::RETAIN_KEYS {
+            if name == directive::RETAIN_KEYS || name.starts_with(directive::ELEMENT_ORDER) {
                 continue;
-            } else if name.starts_with(directive::ELEMENT_ORDER) {
-                self.merge_ordered(original, patch, name, change)?;
             } else if name.starts_with(directive::DELETE_FROM_LIST) {
                 delete_from_list(original, name, change)?;
             } else if !patch.contains_key(&format!("{}/{name}", directive::ELEMENT_ORDER)) {
@@ -170,13 +174,15 @@ impl Kind {
         if let Some(new) = new {
             list::check_order(name, &known, new, order)?;
         }
-        let before = list::Order::of(name, &known, old.as_deref().unwrap_or_default())?;
+        // As upstream, an element that the patch adds is taken to have stood in the place that a removed one left.
+        let places = old.as_ref().map_or(0, Vec::len);
         let merged = match (old, new) {
-            (Some(old), Some(new)) => list::merge(name, &known, old, new)?,
+            (Some(old), Some(new)) => list::combine(name, &known, old, new)?.elements,
             (Some(old), None) => old,
             (None, Some(new)) => new.iter().filter_map(adopt).collect(),
             (None, None) => return Ok(()),
         };
+        let before = list::Order::of(name, &known, merged.iter().take(places))?;
         let after = list::Order::of(name, &known, order)?;
         let merged = list::arrange(name, &known, merged, &after, &before)?;
         original.insert(name.to_owned(), Value::Array(merged));

@@ -134,6 +134,7 @@ impl Encoder {
                 Node::Null => self.out.bytes(1, b"0"),
                 Node::Text(text) => self.out.bytes(1, text.as_bytes()),
                 Node::Int(value) => self.out.bytes(1, value.to_string().as_bytes()),
+                Node::Large(value) => self.out.bytes(1, value.to_string().as_bytes()),
                 Node::Float(value) => self.out.bytes(1, value.to_string().as_bytes()),
                 _ => return Err(mismatch(field, "a quantity")),
             },

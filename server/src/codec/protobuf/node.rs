@@ -14,7 +14,9 @@ pub(super) enum Node<'a> {
     Null,
     Bool(bool),
     Int(i64),
-    /// Integers past 64 bits and fractions.
+    /// Past what `Int` holds.
+    Large(u64),
+    /// Fractions, and what no integer holds.
     Float(f64),
     Text(Cow<'a, str>),
     List(Vec<Self>),
@@ -76,7 +78,7 @@ impl<'de> Visitor<'de> for AnyNode {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(i64::try_from(value).map_or(Node::Float(value as f64), Node::Int))
+        Ok(i64::try_from(value).map_or(Node::Large(value), Node::Int))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
@@ -127,6 +129,7 @@ impl Serialize for Node<'_> {
             Self::Null => serializer.serialize_unit(),
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Int(value) => serializer.serialize_i64(*value),
+            Self::Large(value) => serializer.serialize_u64(*value),
             Self::Float(value) => serializer.serialize_f64(*value),
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(items) => serializer.collect_seq(items),

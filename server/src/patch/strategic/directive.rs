@@ -30,6 +30,11 @@ pub(super) fn of(patch: &Map<String, Value>) -> Result<Option<Directive>, Error>
     }
 }
 
+/// Whether an object of a patch says anything in `$patch`.
+pub(super) fn is_in(patch: &Map<String, Value>) -> bool {
+    patch.contains_key(MARKER)
+}
+
 /// The field that a directive such as `$setElementOrder/containers` is about.
 pub(super) fn target<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     name.strip_prefix(prefix)?.strip_prefix('/')

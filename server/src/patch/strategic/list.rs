@@ -17,37 +17,60 @@ pub(super) fn merge(
     original: Vec<Value>,
     patch: &[Value],
 ) -> Result<Vec<Value>, Error> {
+    let combined = combine(field, known, original, patch)?;
     if !known.patch.merges_list() {
-        return Ok(patch.iter().map(strip_value).collect());
+        return Ok(combined.elements);
     }
-    if original.is_empty() && patch.is_empty() {
-        return Ok(original);
-    }
-    check_elements(field, known, original.iter().chain(patch))?;
-    match known.patch.key() {
-        None => {
-            let (before, after) = (
-                Order::of(field, known, &original)?,
-                Order::of(field, known, patch)?,
-            );
-            let mut seen = Order::default();
-            let merged = original
-                .into_iter()
-                .chain(patch.iter().cloned())
-                .filter(|value| seen.insert(identity(value)))
-                .collect();
-            arrange(field, known, merged, &after, &before)
-        }
-        Some(_) => merge_keyed(field, known, original, patch),
-    }
+    let first = patch.iter().filter(|element| !is_special(element));
+    let first = Order::of(field, known, first)?;
+    let before = combined.elements.iter().take(combined.survivors);
+    let before = Order::of(field, known, before)?;
+    arrange(field, known, combined.elements, &first, &before)
 }
 
-fn merge_keyed(
+/// The elements of a list after a patch, not yet in order.
+pub(super) struct Combined {
+    /// The old ones as they stood, then the new ones.
+    pub(super) elements: Vec<Value>,
+    /// How many are old.
+    survivors: usize,
+}
+
+/// The elements of the list `field` after a patch, not yet in order.
+pub(super) fn combine(
     field: &str,
     known: &Known,
     original: Vec<Value>,
     patch: &[Value],
-) -> Result<Vec<Value>, Error> {
+) -> Result<Combined, Error> {
+    if !known.patch.merges_list() {
+        return Ok(Combined {
+            elements: patch.iter().map(strip_value).collect(),
+            survivors: 0,
+        });
+    }
+    check_elements(field, known, original.iter().chain(patch))?;
+    if known.patch.key().is_some() {
+        return combine_keyed(field, known, original, patch);
+    }
+    let mut seen = Order::default();
+    let mut elements = original;
+    elements.retain(|value| seen.insert(identity(value)));
+    let survivors = elements.len();
+    let new = patch.iter().filter(|value| seen.insert(identity(value)));
+    elements.extend(new.cloned());
+    Ok(Combined {
+        elements,
+        survivors,
+    })
+}
+
+fn combine_keyed(
+    field: &str,
+    known: &Known,
+    original: Vec<Value>,
+    patch: &[Value],
+) -> Result<Combined, Error> {
     let mut deleted = Order::default();
     let mut replaced = false;
     let mut changes = Vec::new();
@@ -66,9 +89,10 @@ fn merge_keyed(
         }
     }
     if replaced {
-        let list: Vec<Value> = changes.into_iter().map(strip_value).collect();
-        Order::of(field, known, &list)?;
-        return Ok(list);
+        return Ok(Combined {
+            elements: changes.into_iter().map(strip_value).collect(),
+            survivors: 0,
+        });
     }
 
     let mut merged = Vec::with_capacity(original.len());
@@ -77,12 +101,10 @@ fn merge_keyed(
             merged.push(element);
         }
     }
-    let before = Order::of(field, known, &merged)?;
-    let mut after = Order::default();
-    let mut places = before.clone();
+    let survivors = merged.len();
+    let mut places = Order::of(field, known, &merged)?;
     for change in changes {
         let identity = key_of(field, known, change)?;
-        after.insert(identity.clone());
         match places.place(&identity).and_then(|at| merged.get_mut(at)) {
             Some(element) => merge_element(known.kind, element, change)?,
             None => {
@@ -91,7 +113,15 @@ fn merge_keyed(
             }
         }
     }
-    arrange(field, known, merged, &after, &before)
+    Ok(Combined {
+        elements: merged,
+        survivors,
+    })
+}
+
+/// Whether an element of a patch is a direction and not a value.
+fn is_special(element: &Value) -> bool {
+    element.as_object().is_some_and(directive::is_in)
 }
 
 fn merge_element(kind: Kind, element: &mut Value, change: &Value) -> Result<(), Error> {
@@ -154,11 +184,7 @@ pub(super) fn check_order(
     }
     let mut order = order.iter();
     for element in patch {
-        let has_directive = match element.as_object() {
-            Some(map) => directive::of(map)?.is_some(),
-            None => false,
-        };
-        if has_directive {
+        if is_special(element) {
             continue;
         }
         let identity = key_of(field, known, element)?;
@@ -183,9 +209,13 @@ pub(super) fn check_order(
 pub(super) struct Order(HashMap<String, usize>);
 
 impl Order {
-    pub(super) fn of(field: &str, known: &Known, list: &[Value]) -> Result<Self, Error> {
+    pub(super) fn of<'a>(
+        field: &str,
+        known: &Known,
+        list: impl IntoIterator<Item = &'a Value>,
+    ) -> Result<Self, Error> {
         let mut order = Self::default();
-        for (place, element) in list.iter().enumerate() {
+        for (place, element) in list.into_iter().enumerate() {
             order.put(key_of(field, known, element)?, place);
         }
         Ok(order)
