@@ -69,12 +69,28 @@ fn hurt(body: &mut Vec<u8>, damage: &Damage) {
 /// An object that came from the wire goes back to the wire and comes out the same.
 fn survives(object: &Value) -> Result<(), TestCaseError> {
     match protobuf::encode_value(object) {
-        Ok(bytes) => prop_assert_eq!(&protobuf::decode(&bytes).unwrap(), object),
+        Ok(bytes) => {
+            let back = protobuf::decode(&bytes).unwrap();
+            prop_assert_eq!(without_nulls(&back), without_nulls(object));
+        }
         // Embedded JSON can be too deep for being read inside the object around it.
         Err(EncodeError::Json(_)) => {}
         Err(error) => return Err(TestCaseError::fail(format!("{error}: {object}"))),
     }
     Ok(())
+}
+
+/// JSON has one null for "not there" and for "there, but no time"; the second becomes the first on the way.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.clone(), without_nulls(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
 }
 
 fn kinds() -> Vec<&'static Message> {

@@ -70,10 +70,15 @@ fn a_strategic_merge_patch_needs_a_known_type() {
 }
 
 #[test]
-fn an_object_where_the_type_has_none_is_refused() {
-    let patch = Patch::strategic("io.k8s.api.core.v1.Pod", br#"{"nonsense":{"b":1}}"#).unwrap();
-    let error = patch.apply(&json!({"nonsense": {"a": 1}})).unwrap_err();
-    assert!(matches!(error, Error::UnknownField { .. }), "{error}");
+fn a_field_newer_than_the_table_is_merged_as_plain_json() {
+    let patch = br#"{"spec":{"newer":{"b":{"c":2},"l":[2]}}}"#;
+    let patch = Patch::strategic("io.k8s.api.core.v1.Pod", patch).unwrap();
+    assert_eq!(
+        patch
+            .apply(&json!({"spec": {"newer": {"a": 1, "b": {"d": 3}, "l": [1]}}}))
+            .unwrap(),
+        json!({"spec": {"newer": {"a": 1, "b": {"c": 2, "d": 3}, "l": [2]}}})
+    );
 }
 
 fn operations(count: usize, operation: &Value) -> Vec<u8> {

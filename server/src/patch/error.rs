@@ -48,13 +48,6 @@ pub enum Error {
     },
     /// No type of this name is known.
     UnknownType(String),
-    /// A strategic merge patch has a list or object where the type has no such field.
-    UnknownField {
-        /// The type.
-        schema: String,
-        /// The field.
-        field: String,
-    },
     /// `$patch` says something other than merge, replace or delete, or says it where it cannot.
     BadDirective(String),
     /// `$deleteFromPrimitiveList/…` is not a list, or names no field.
@@ -101,7 +94,6 @@ impl Error {
             | Self::TestFailed { .. }
             | Self::ListOfLists => Class::Unprocessable,
             Self::UnknownType(_)
-            | Self::UnknownField { .. }
             | Self::BadDirective(_)
             | Self::OrderMismatch { .. }
             | Self::MissingMergeKey { .. }
@@ -133,12 +125,6 @@ impl fmt::Display for Error {
             ),
             Self::TestFailed { path } => write!(f, "testing value {path} failed: test failed"),
             Self::UnknownType(name) => write!(f, "no type is called {name}"),
-            Self::UnknownField { schema, field } => {
-                write!(
-                    f,
-                    "unable to find api field in struct {schema} for the json field \"{field}\""
-                )
-            }
             Self::BadDirective(directive) => write!(f, "unknown patch type: {directive}"),
             Self::BadPrimitiveList => f.write_str("invalid patch format of primitive list"),
             Self::BadElementOrder => f.write_str("invalid patch format of setElementOrder list"),

@@ -52,7 +52,7 @@ impl Patch {
     }
 }
 
-/// The type of the object being merged; none inside maps and free-form JSON.
+/// The type of the object being merged; none inside maps, free-form JSON and fields that are newer than the table of types.
 #[derive(Clone, Copy)]
 struct Kind(Option<&'static Message>);
 
@@ -63,23 +63,24 @@ struct Known {
 }
 
 impl Kind {
-    fn field(self, name: &str) -> Result<Known, Error> {
-        let unknown = || Error::UnknownField {
-            schema: self.0.map_or_else(String::new, Message::full_name),
-            field: name.to_owned(),
+    /// A field of which nothing is known merges if it is an object, and is replaced if it is a list.
+    fn field(self, name: &str) -> Known {
+        let Some(message) = self.0 else {
+            return Known {
+                kind: self,
+                patch: merge_keys::Patch::Replace,
+            };
         };
-        let message = self.0.ok_or_else(unknown)?;
-        let field = message.field(name).ok_or_else(unknown)?;
-        let kind = match field.shape() {
-            Shape::Map => None,
-            Shape::One | Shape::Optional | Shape::List => field.message(),
+        let kind = match message.field(name) {
+            Some(field) if field.shape() != Shape::Map => field.message(),
+            _ => None,
         };
         let patch = merge_keys::find(&message.full_name(), name)
             .map_or(merge_keys::Patch::Replace, |rule| rule.patch);
-        Ok(Known {
+        Known {
             kind: Self(kind),
             patch,
-        })
+        }
     }
 
     fn merge(
@@ -129,10 +130,10 @@ impl Kind {
                 original.remove(name);
             }
             (Some(Value::Object(old)), Value::Object(new)) => {
-                self.field(name)?.kind.merge(old, new)?;
+                self.field(name).kind.merge(old, new)?;
             }
             (Some(Value::Array(old)), Value::Array(new)) => {
-                let known = self.field(name)?;
+                let known = self.field(name);
                 *old = list::merge(name, &known, core::mem::take(old), new)?;
             }
             _ => match adopt(change) {
@@ -160,7 +161,7 @@ impl Kind {
         let Value::Array(order) = order else {
             return Err(Error::BadElementOrder);
         };
-        let known = self.field(name)?;
+        let known = self.field(name);
         let new = match patch.get(name) {
             Some(Value::Array(new)) => Some(new),
             Some(_) => return Err(Error::BadElementOrder),
