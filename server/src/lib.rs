@@ -7,4 +7,5 @@
 
 pub mod backoff;
 pub mod cache;
+pub mod resources;
 pub mod storage;
