@@ -7,5 +7,6 @@
 
 pub mod backoff;
 pub mod cache;
+pub mod discovery;
 pub mod resources;
 pub mod storage;
