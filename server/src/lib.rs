@@ -8,5 +8,7 @@
 pub mod backoff;
 pub mod cache;
 pub mod discovery;
+pub mod openapi;
 pub mod resources;
+pub mod schema;
 pub mod storage;

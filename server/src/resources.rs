@@ -11,6 +11,7 @@
 //! cheap to clone: whoever changes the set of kinds makes a new one and swaps it as a whole.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub mod builtin;
@@ -91,7 +92,7 @@ impl Resource {
 
     /// Whether a CustomResourceDefinition made it.
     pub fn is_custom(&self) -> bool {
-        self.origin == Origin::Custom
+        matches!(self.origin, Origin::Custom { .. })
     }
 
     /// The subresource of that name.
@@ -108,7 +109,7 @@ impl Resource {
     pub fn schema_name(&self) -> Option<&'static str> {
         match self.origin {
             Origin::BuiltIn { schema } => Some(schema),
-            Origin::Custom => None,
+            Origin::Custom { .. } => None,
         }
     }
 }
@@ -174,7 +175,7 @@ pub enum NameRule {
 }
 
 /// Who defined a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The program, with the type of that name in the published schemas.
     BuiltIn {
@@ -182,7 +183,10 @@ pub enum Origin {
         schema: &'static str,
     },
     /// A CustomResourceDefinition.
-    Custom,
+    Custom {
+        /// The schema to publish, as the text of a JSON object without references. None: any object.
+        schema: Option<Arc<str>>,
+    },
 }
 
 /// What can be found below an object's path.

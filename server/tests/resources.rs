@@ -22,7 +22,7 @@ fn catalog() -> Catalog {
         list_kind: "WidgetList".to_owned().into(),
         plural: "widgets".to_owned().into(),
         singular: "widget".to_owned().into(),
-        origin: Origin::Custom,
+        origin: Origin::Custom { schema: None },
         ..lease.unwrap()
     };
     Catalog::builtin().with([widget]).unwrap()
