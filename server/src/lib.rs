@@ -7,8 +7,10 @@
 
 pub mod backoff;
 pub mod cache;
+pub mod defaults;
 pub mod discovery;
 pub mod openapi;
 pub mod resources;
 pub mod schema;
 pub mod storage;
+pub mod validation;

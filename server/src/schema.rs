@@ -10,6 +10,7 @@
 pub mod decode;
 pub mod parse;
 pub mod path;
+pub mod pattern;
 
 pub use decode::{DecodeError, decode};
 pub use parse::{Parsed, SyntaxError, parse};
