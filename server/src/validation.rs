@@ -133,6 +133,14 @@ pub fn update(resource: &Resource, object: &Value, old: &Value) -> Vec<Invalid> 
     faults.0
 }
 
+/// What is wrong with an object whose status alone is to take the place of `old`'s.
+pub fn update_status(resource: &Resource, object: &Value, old: &Value) -> Vec<Invalid> {
+    let mut faults = Faults::default();
+    metadata::check(resource, object, &mut faults);
+    metadata::check_update(object, old, &mut faults);
+    faults.0
+}
+
 fn whole(resource: &Resource, object: &Value, faults: &mut Faults) {
     if resource.is_custom() {
         return;

@@ -183,8 +183,6 @@ pub(super) fn check_update(kind: &str, pod: &Value, old: &Value, faults: &mut Fa
     if now != before {
         faults.forbidden("spec", POD_UPDATE);
     }
-    let tolerations =
-        |pod: &Value| -> Vec<Value> { elements(&pod["spec"], "tolerations").cloned().collect() };
     let kept = tolerations(pod);
     if tolerations(old)
         .iter()
@@ -195,7 +193,16 @@ pub(super) fn check_update(kind: &str, pod: &Value, old: &Value, faults: &mut Fa
     }
 }
 
-/// Takes out what an update of a pod may change. The node is among it because a pod without one may be given one.
+/// The tolerations of a pod, without the part that may change.
+fn tolerations(pod: &Value) -> Vec<Value> {
+    let mut tolerations: Vec<Value> = elements(&pod["spec"], "tolerations").cloned().collect();
+    for toleration in tolerations.iter_mut().filter_map(Value::as_object_mut) {
+        toleration.remove("tolerationSeconds");
+    }
+    tolerations
+}
+
+/// Takes out what an update of a pod may change.
 fn forget_mutable(spec: &mut Value) {
     for list in CONTAINERS {
         let containers = spec.get_mut(list).and_then(Value::as_array_mut);

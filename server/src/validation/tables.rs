@@ -181,7 +181,6 @@ const IMMUTABLE: &[(&str, &str)] = &[
     ("ReplicaSet", "spec.selector"),
     ("DaemonSet", "spec.selector"),
     ("Job", "spec.selector"),
-    ("Job", "spec.template"),
     ("Job", "spec.completionMode"),
     ("ControllerRevision", "data"),
     ("EndpointSlice", "addressType"),

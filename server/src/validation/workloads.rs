@@ -194,6 +194,12 @@ pub(super) fn check_update(kind: &str, object: &Value, old: &Value, faults: &mut
             if now != before && !elastic {
                 faults.immutable("spec.completions", now);
             }
+            // Before it runs, its pods may still be directed elsewhere.
+            let suspended = at(old, "spec.suspend") == Some(&true.into());
+            let [now, before] = [object, old].map(|object| at(object, "spec.template"));
+            if now != before && !suspended {
+                faults.immutable("spec.template", now);
+            }
         }
         _ => {}
     }
