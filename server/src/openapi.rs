@@ -19,6 +19,7 @@ use crate::resources::{Catalog, Origin, Resource, Subresource};
 use crate::schema::{Definition, KUBERNETES_VERSION};
 
 mod operations;
+pub mod v2;
 
 /// The documents of one catalog.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct OpenApi {
     index: OnceLock<Bytes>,
     /// By path, as `apis/apps/v1`.
     documents: BTreeMap<String, OnceLock<Packed>>,
+    v2_json: OnceLock<Packed>,
+    v2_protobuf: OnceLock<Packed>,
 }
 
 impl OpenApi {
@@ -38,6 +41,8 @@ impl OpenApi {
                 .map(|version| (version.path(), OnceLock::new()))
                 .collect(),
             index: OnceLock::new(),
+            v2_json: OnceLock::new(),
+            v2_protobuf: OnceLock::new(),
             catalog,
         }
     }
@@ -75,6 +80,19 @@ impl OpenApi {
         Some(slot.get_or_init(|| {
             Packed::new(|out| write_document(version, &mut |piece| out(piece.as_bytes())))
         }))
+    }
+
+    /// `/openapi/v2` as JSON.
+    pub fn v2_json(&self) -> &Packed {
+        self.v2_json
+            .get_or_init(|| Packed::new(|out| v2::write_json(&self.catalog, out)))
+    }
+
+    /// `/openapi/v2` as protobuf, the only form that kubectl before 1.27 reads; its media type is
+    /// [`v2::PROTOBUF`].
+    pub fn v2_protobuf(&self) -> &Packed {
+        self.v2_protobuf
+            .get_or_init(|| Packed::new(|out| v2::write_protobuf(&self.catalog, out)))
     }
 }
 

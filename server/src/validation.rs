@@ -148,10 +148,10 @@ fn whole(resource: &Resource, object: &Value, faults: &mut Faults) {
     tables::check(&resource.kind, object, faults);
     kinds::check(&resource.kind, object, faults);
     workloads::check(&resource.kind, object, faults);
-    if let Some(path) = defaults::pod_spec_path(&resource.kind) {
-        if let Some(spec) = at(object, path) {
-            pods::check(spec, path, faults);
-        }
+    if let Some(path) = defaults::pod_spec_path(&resource.kind)
+        && let Some(spec) = at(object, path)
+    {
+        pods::check(spec, path, faults);
     }
 }
 

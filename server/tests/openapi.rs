@@ -223,3 +223,39 @@ fn the_documents_are_small_when_packed() {
         .sum();
     assert!(packed < 512 * 1024, "{packed} bytes for all of them");
 }
+
+#[test]
+fn version_2_says_the_same_in_its_own_form() {
+    let openapi = OpenApi::new(Catalog::builtin());
+    let document: Value = serde_json::from_slice(&openapi.v2_json().plain()).unwrap();
+    assert_eq!(document["swagger"], "2.0");
+    let definitions = document["definitions"].as_object().unwrap();
+    let mut references = BTreeSet::new();
+    collect_references(&document, &mut references);
+    for reference in references {
+        let name = reference.strip_prefix("#/definitions/").unwrap();
+        assert!(definitions.contains_key(name), "{name}");
+    }
+    let strategy = &definitions["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"];
+    assert_eq!(
+        strategy["$ref"],
+        "#/definitions/io.k8s.api.apps.v1.DeploymentStrategy"
+    );
+    assert_eq!(strategy["x-kubernetes-patch-strategy"], "retainKeys");
+    let either = &definitions["io.k8s.apimachinery.pkg.util.intstr.IntOrString"];
+    assert_eq!(
+        [&either["type"], &either["format"]],
+        ["string", "int-or-string"]
+    );
+    assert!(!document.to_string().contains("\"allOf\""));
+    assert!(!document.to_string().contains("requestBody"));
+    let patch = &document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"];
+    assert_eq!(patch["consumes"].as_array().unwrap().len(), 3);
+    let parameters = patch["parameters"].as_array().unwrap();
+    let dry_run = parameters
+        .iter()
+        .find(|parameter| parameter["name"] == "dryRun")
+        .unwrap();
+    assert_eq!([&dry_run["in"], &dry_run["type"]], ["query", "string"]);
+    assert!(parameters.iter().any(|parameter| parameter["in"] == "body"));
+}
