@@ -88,8 +88,8 @@ impl OpenApi {
             .get_or_init(|| Packed::new(|out| v2::write_json(&self.catalog, out)))
     }
 
-    /// `/openapi/v2` as protobuf, the only form that kubectl before 1.27 reads; its media type is
-    /// [`v2::PROTOBUF`].
+    /// `/openapi/v2` as protobuf, the only form that kubectl before 1.27 reads; asked for by
+    /// [`v2::PROTOBUF_ACCEPT`], answered as [`v2::PROTOBUF`].
     pub fn v2_protobuf(&self) -> &Packed {
         self.v2_protobuf
             .get_or_init(|| Packed::new(|out| v2::write_protobuf(&self.catalog, out)))

@@ -259,3 +259,132 @@ fn version_2_says_the_same_in_its_own_form() {
     assert_eq!([&dry_run["in"], &dry_run["type"]], ["query", "string"]);
     assert!(parameters.iter().any(|parameter| parameter["in"] == "body"));
 }
+
+#[test]
+fn operations_have_names_of_their_own() {
+    let openapi = OpenApi::new(Catalog::builtin());
+    let document: Value = serde_json::from_slice(&openapi.v2_json().plain()).unwrap();
+    let mut seen = BTreeSet::new();
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item
+            .as_object()
+            .unwrap()
+            .values()
+            .filter(|value| value.is_object())
+        {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(seen.insert(id), "{id} twice");
+        }
+    }
+    assert!(seen.contains("createCoreV1NamespacedPod"));
+    assert!(seen.contains("listCoreV1PodForAllNamespaces"));
+    assert!(seen.contains("replaceAppsV1NamespacedDeploymentScale"));
+}
+
+#[test]
+fn the_protobuf_holds_what_the_json_does() {
+    let openapi = OpenApi::new(Catalog::builtin());
+    let json: Value = serde_json::from_slice(&openapi.v2_json().plain()).unwrap();
+    let bytes = openapi.v2_protobuf().plain();
+    let document = fields(&bytes);
+    assert_eq!(of(&document, 1), [b"2.0"]);
+
+    let mut paths = BTreeSet::new();
+    for part in of(&document, 8) {
+        for entry in of(&fields(part), 2) {
+            paths.insert(text(of(&fields(entry), 1)[0]));
+        }
+    }
+    assert_eq!(
+        paths,
+        json["paths"].as_object().unwrap().keys().cloned().collect()
+    );
+
+    let mut definitions = BTreeSet::new();
+    for part in of(&document, 9) {
+        for entry in of(&fields(part), 1) {
+            let entry = fields(entry);
+            let name = text(of(&entry, 1)[0]);
+            let schema = fields(of(&entry, 2)[0]);
+            let expected = &json["definitions"][&name];
+            let description = of(&schema, 4).first().map(|bytes| text(bytes));
+            assert_eq!(
+                description.as_deref(),
+                expected["description"].as_str(),
+                "{name}"
+            );
+            // Extensions are YAML, of which JSON is a part.
+            for extension in of(&schema, 31) {
+                let extension = fields(extension);
+                let word = text(of(&extension, 1)[0]);
+                let any = fields(of(&extension, 2)[0]);
+                let value: Value = serde_json::from_slice(of(&any, 2)[0]).unwrap();
+                assert_eq!(value, expected[word], "{name}");
+            }
+            let mut properties = BTreeSet::new();
+            for list in of(&schema, 25) {
+                properties.extend(
+                    of(&fields(list), 1)
+                        .iter()
+                        .map(|entry| text(of(&fields(entry), 1)[0])),
+                );
+            }
+            let known = expected["properties"]
+                .as_object()
+                .map(|map| map.keys().cloned().collect());
+            assert_eq!(properties, known.unwrap_or_default(), "{name}");
+            definitions.insert(name);
+        }
+    }
+    assert_eq!(
+        definitions,
+        json["definitions"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect()
+    );
+}
+
+/// The fields of a message that are texts, bytes or messages.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
+    let mut fields = Vec::new();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes);
+        let length = varint(&mut bytes) as usize;
+        match tag & 7 {
+            // A number, which has just been read.
+            0 => {}
+            2 => {
+                let (value, rest) = bytes.split_at(length);
+                fields.push((tag >> 3, value));
+                bytes = rest;
+            }
+            other => panic!("wire type {other}"),
+        }
+    }
+    fields
+}
+
+fn varint(bytes: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for shift in (0..).step_by(7) {
+        let (first, rest) = bytes.split_first().unwrap();
+        *bytes = rest;
+        value |= u64::from(first & 0x7f) << shift;
+        if first & 0x80 == 0 {
+            break;
+        }
+    }
+    value
+}
+
+fn of<'a>(fields: &[(u64, &'a [u8])], number: u64) -> Vec<&'a [u8]> {
+    let matching = fields.iter().filter(|(found, _)| *found == number);
+    matching.map(|(_, value)| *value).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}

@@ -5,9 +5,7 @@ use std::fmt::Write as _;
 
 use ringwatch_server::cache::{Decoder, Format};
 use ringwatch_server::resources::catalog::compare_versions;
-use ringwatch_server::resources::{
-    Catalog, Form, Origin, Resource, Route, Verb, builtin, events, merge_keys,
-};
+use ringwatch_server::resources::{Catalog, Form, Origin, Resource, Route, Verb, builtin, events};
 use serde_json::json;
 
 /// The built-in kinds and a custom one, as a definition would make it.
@@ -243,14 +241,4 @@ fn an_event_can_be_read_through_either_group() {
         .find(|row| row.group == "events.k8s.io")
         .and_then(|row| row.storage);
     assert_eq!(stored.unwrap().form, Form::CoreEvent);
-}
-
-#[test]
-fn merge_rules_are_of_types_that_exist() {
-    let rule = merge_keys::find("io.k8s.api.core.v1.Container", "ports").unwrap();
-    assert_eq!(rule.patch.key(), Some("containerPort"));
-    assert_eq!(
-        rule.ownership,
-        merge_keys::Ownership::Map(&["containerPort", "protocol"])
-    );
 }

@@ -11,8 +11,15 @@ use crate::schema::KUBERNETES_VERSION;
 
 mod protobuf;
 
-/// The media type of the protobuf form.
-pub const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// The media type of the protobuf form, for the answer.
+pub const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// How clients ask for the protobuf form. The `@` may not stand in a media type, and clients refuse an answer with it,
+/// but they all ask with it.
+pub const PROTOBUF_ACCEPT: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    PROTOBUF,
+];
 
 /// Writes the document as JSON, piece by piece.
 pub(super) fn write_json(catalog: &Catalog, out: &mut dyn FnMut(&[u8])) {

@@ -1,7 +1,7 @@
 //! What the path of a request is about.
 //!
 //! A path is decoded once, cut at its slashes, and becomes a [`Route`]: a resource with everything that names an
-//! object in it, a discovery document, or something else. What cannot be a path of ours is an [`PathError`] that
+//! object in it, a discovery document, or something else. What cannot be a path of ours is a [`PathError`] that
 //! says how to refuse it. The verb is not decided here: it depends on the method and the query too.
 
 use std::borrow::Cow;
