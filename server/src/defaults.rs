@@ -61,8 +61,9 @@ pub fn prepare_create(resource: &Resource, object: &mut Value) {
     if resource.is_custom() {
         return;
     }
-    // The status is written through its own path.
-    if let (true, Some(map)) = (resource.has_status(), object.as_object_mut()) {
+    // The status is written through its own path. A node alone may come with one: it is its own reporter.
+    let cleared = resource.has_status() && resource.kind != "Node";
+    if let (true, Some(map)) = (cleared, object.as_object_mut()) {
         map.remove("status");
     }
     match &*resource.kind {

@@ -1,8 +1,10 @@
-//! The server side of Ringwatch: where objects are stored, and the watch cache in front of it.
+//! The server side of Ringwatch: where objects are stored, the watch cache in front of it, and what kinds of objects there are.
 //!
 //! ```text
 //!   etcd ────► storage ──► cache (one per resource) ──► list, get, watch
 //!   embedded ─┘
+//!   resources ──► discovery, openapi
+//!   bytes ──► schema ──► defaults ──► validation ──► an object that may be stored
 //! ```
 
 pub mod backoff;
@@ -13,4 +15,5 @@ pub mod openapi;
 pub mod resources;
 pub mod schema;
 pub mod storage;
+pub mod subresources;
 pub mod validation;

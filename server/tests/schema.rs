@@ -41,9 +41,8 @@ fn outcome(kind: &str, text: &str) -> Vec<String> {
     match decode(&mut value, definition(kind)) {
         Err(error) => vec![format!("! {error}")],
         Ok(unknown) => {
-            let kept = if value.to_string() == text
-                || (value == parsed.value && parsed.duplicates.is_empty())
-            {
+            let unchanged = value == parsed.value && parsed.duplicates.is_empty();
+            let kept = if unchanged {
                 "-".to_owned()
             } else {
                 value.to_string()

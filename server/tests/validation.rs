@@ -152,6 +152,8 @@ fn a_new_object_gets_the_status_and_names_that_the_server_decides() {
             "controller-uid": "u", "job-name": "j",
         })
     );
+    let node = json!({"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "1"}}});
+    assert_eq!(create("Node", node.clone()), node);
     for row in Catalog::builtin().resources() {
         let mut value = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {}, "status": {}});
         defaults::prepare_create(row, &mut value);
