@@ -36,6 +36,59 @@ fn every_list_that_merges_is_in_the_table() {
         if let Some(key) = rule.patch.key() {
             let element = field.message().expect("elements are objects");
             assert!(element.field(key).is_some(), "{name} has no {key}");
+//! Reading objects of the built-in kinds.
+
+use std::fmt::Write as _;
+
+use ringwatch_server::resources::{Catalog, Resource};
+use ringwatch_server::schema::decode::{remarks, strict_message};
+use ringwatch_server::schema::{Definition, decode, parse};
+
+fn definition(kind: &str) -> &'static Definition {
+    let catalog = Catalog::builtin();
+    let named = |row: &&std::sync::Arc<Resource>| row.kind == kind;
+    let row = catalog.resources().iter().find(named).unwrap();
+    Definition::find(row.schema_name().unwrap()).unwrap()
+}
+
+#[test]
+fn objects_are_decoded_as_the_golden_file_says() {
+    let mut wrong = String::new();
+    let lines = include_str!("golden/decode.txt").lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut cases: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in lines {
+        match cases.last_mut() {
+            Some((_, expected)) if line.starts_with(['=', '?', '!']) => expected.push(line),
+            _ => cases.push((line, Vec::new())),
+        }
+    }
+    for (case, expected) in cases {
+        let (kind, text) = case.split_once(' ').unwrap();
+        let found = outcome(kind, text);
+        if found != expected {
+            writeln!(wrong, "{case}\n  {}", found.join("\n  ")).unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn outcome(kind: &str, text: &str) -> Vec<String> {
+    let parsed = parse(text.as_bytes()).unwrap();
+    let mut value = parsed.value.clone();
+    match decode(&mut value, definition(kind)) {
+        Err(error) => vec![format!("! {error}")],
+        Ok(unknown) => {
+            let unchanged = value == parsed.value && parsed.duplicates.is_empty();
+            let kept = if unchanged {
+                "-".to_owned()
+            } else {
+                value.to_string()
+            };
+            let mut lines = vec![format!("= {kept}")];
+            let remarks = remarks(&unknown, &parsed.duplicates);
+            lines.extend(remarks.iter().map(|remark| format!("? {remark}")));
+            lines
         }
     }
 }
@@ -72,4 +125,78 @@ fn kinds_are_found_by_group_and_version() {
     assert!(schema::kind("apps/v1", "Pod").is_none());
     assert!(schema::kind("v1", "PodSpec").is_none());
     assert!(schema::kind("v1", "PartialObjectMetadata").is_none());
+fn the_messages_to_clients_name_the_kind() {
+    let mut value = serde_json::json!({"spec": {"replicas": "3"}});
+    let error = decode(&mut value, definition("Deployment")).unwrap_err();
+    assert_eq!(
+        error.message("Deployment", "v1"),
+        "Deployment in version \"v1\" cannot be handled as a Deployment: \
+         json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"
+    );
+    let remarks = remarks(&["spec.foo".into()], &["data.a".into()]);
+    assert_eq!(
+        strict_message("ConfigMap", "v1", &remarks).unwrap(),
+        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: \
+         strict decoding error: unknown field \"spec.foo\", duplicate field \"data.a\""
+    );
+    assert_eq!(strict_message("ConfigMap", "v1", &[]), None);
+}
+
+#[test]
+fn bytes_that_are_not_one_value_are_refused() {
+    for text in [
+        "",
+        "{",
+        "{} {}",
+        "{}x",
+        "{\"a\":}",
+        "nul",
+        "[1,]",
+        "{\"a\":1e999}",
+        "'x'",
+    ] {
+        assert!(parse(text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(parse(nested(100).as_bytes()).is_ok());
+    assert!(parse(nested(1_000_000).as_bytes()).is_err());
+    let objects = "{\"a\":".repeat(100_000);
+    assert!(parse(objects.as_bytes()).is_err());
+}
+
+#[test]
+fn bad_utf8_in_a_text_is_replaced() {
+    let parsed = parse(b"{\"data\":{\"a\":\"x\xffy\"}}").unwrap();
+    assert_eq!(parsed.value["data"]["a"], "x\u{fffd}y");
+}
+
+#[test]
+fn remarks_are_bounded() {
+    let fields: Vec<String> = (0..1000)
+        .map(|n| format!("\"f{n}\":1,\"f{n}\":2"))
+        .collect();
+    let parsed = parse(format!("{{{}}}", fields.join(",")).as_bytes()).unwrap();
+    assert_eq!(parsed.duplicates.len(), 100);
+    let mut value = parsed.value;
+    let unknown = decode(&mut value, definition("ConfigMap")).unwrap();
+    assert_eq!(unknown.len(), 100);
+    assert_eq!(value, serde_json::json!({}));
+    assert_eq!(remarks(&unknown, &parsed.duplicates).len(), 100);
+}
+
+#[test]
+fn every_built_in_kind_has_a_type_with_metadata() {
+    for row in Catalog::builtin().resources() {
+        let definition = Definition::find(row.schema_name().unwrap()).unwrap();
+        assert_eq!(definition.short_name(), row.kind);
+        for field in ["apiVersion", "kind", "metadata"] {
+            assert!(definition.field(field).is_some(), "{} {field}", row.kind);
+        }
+        let has_status = definition.field("status").is_some();
+        assert!(!row.has_status() || has_status, "{}", row.kind);
+    }
 }

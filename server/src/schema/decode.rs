@@ -1,0 +1,352 @@
+//! Makes a JSON value an object of a built-in kind: checks its types, and drops what the kind does not have.
+//!
+//! The messages are those of Go's decoder, because tools and people look for them. What Go would normalise on the way is
+//! normalised here: null is the same as absent, and an amount may be written as a number.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::parse::MAX_REMARKS;
+use super::path::FieldPath;
+use super::{Definition, Type};
+
+/// A value has the wrong type. It is a 400, with [`DecodeError::message`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError(String);
+
+impl DecodeError {
+    /// The text of the answer to a client that sent an object of a kind.
+    pub fn message(&self, kind: &str, version: &str) -> String {
+        cannot_be_handled(kind, version, self)
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// The text of a 400 for fields that are unknown or were written twice, where the client asked to be strict.
+/// None if there are none.
+pub fn strict_message(kind: &str, version: &str, remarks: &[String]) -> Option<String> {
+    let joined = remarks.join(", ");
+    let strict = || {
+        cannot_be_handled(
+            kind,
+            version,
+            &format_args!("strict decoding error: {joined}"),
+        )
+    };
+    (!remarks.is_empty()).then(strict)
+}
+
+/// The remarks on an object, each as it stands in a `Warning` header or in a strict error: unknown fields,
+/// then duplicate ones.
+pub fn remarks(unknown: &[String], duplicates: &[String]) -> Vec<String> {
+    let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
+    let duplicates = duplicates
+        .iter()
+        .map(|path| format!("duplicate field {path:?}"));
+    unknown.chain(duplicates).take(MAX_REMARKS).collect()
+}
+
+fn cannot_be_handled(kind: &str, version: &str, why: &dyn fmt::Display) -> String {
+    format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}")
+}
+
+/// Checks `value` against a type, drops what the type does not have, and returns where that was, as
+/// `spec.containers[0].foo`; at most [`MAX_REMARKS`] of them.
+pub fn decode(value: &mut Value, definition: &Definition) -> Result<Vec<String>, DecodeError> {
+    let mut decoder = Decoder {
+        unknown: Vec::new(),
+    };
+    let root = Place {
+        path: &FieldPath::Root,
+        owner: definition,
+    };
+    match value {
+        Value::Object(object) => decoder.object(object, &root)?,
+        other => {
+            let of = format!("v1.{}", definition.short_name());
+            return Err(DecodeError(format!(
+                "json: cannot unmarshal {} into Go value of type {of}",
+                kind_of(other)
+            )));
+        }
+    }
+    Ok(decoder.unknown)
+}
+
+struct Decoder {
+    unknown: Vec<String>,
+}
+
+/// Where a value is, and the type whose field holds it.
+struct Place<'a> {
+    path: &'a FieldPath<'a>,
+    owner: &'a Definition,
+}
+
+impl Place<'_> {
+    fn mismatch(&self, value: &Value, of: Type) -> DecodeError {
+        let number = match (value, of) {
+            (Value::Number(number), Type::Int32 | Type::Int64) => format!(" {number}"),
+            _ => String::new(),
+        };
+        DecodeError(format!(
+            "json: cannot unmarshal {}{number} into Go struct field {}.{} of type {}",
+            kind_of(value),
+            self.owner.short_name(),
+            self.path.without_indexes(),
+            GoType(of),
+        ))
+    }
+}
+
+impl Decoder {
+    fn object(
+        &mut self,
+        object: &mut Map<String, Value>,
+        place: &Place<'_>,
+    ) -> Result<(), DecodeError> {
+        let Place { path, owner } = *place;
+        let mut failed = None;
+        object.retain(|name, value| {
+            if failed.is_some() {
+                return true;
+            }
+            let path = path.field(name);
+            let Some(field) = owner.field(name) else {
+                if self.unknown.len() < MAX_REMARKS {
+                    self.unknown.push(path.to_string());
+                }
+                return false;
+            };
+            let place = Place { path: &path, owner };
+            failed = self.value(value, field.of, &place).err();
+            !value.is_null()
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn value(&mut self, value: &mut Value, of: Type, place: &Place<'_>) -> Result<(), DecodeError> {
+        let Place { path, owner } = *place;
+        match (of, &mut *value) {
+            (_, Value::Null)
+            | (Type::Any, _)
+            | (Type::String | Type::IntOrString, Value::String(_))
+            | (Type::Boolean, Value::Bool(_))
+            | (Type::Number, Value::Number(_)) => Ok(()),
+            (Type::Int64, Value::Number(number)) if number.is_i64() => Ok(()),
+            (Type::Int32 | Type::IntOrString, Value::Number(number)) if is_int32(number) => Ok(()),
+            (Type::Bytes, Value::String(text)) => check_base64(text),
+            (Type::Time, Value::String(text)) => check_time(text, "2006-01-02T15:04:05Z07:00"),
+            (Type::MicroTime, Value::String(text)) => {
+                check_time(text, "2006-01-02T15:04:05.000000Z07:00")
+            }
+            (Type::Quantity, Value::String(text)) => check_quantity(text),
+            (Type::Quantity, Value::Number(number)) => {
+                let text = number.to_string();
+                check_quantity(&text)?;
+                *value = text.into();
+                Ok(())
+            }
+            (Type::Object(_), Value::Object(object)) => match of.definition() {
+                Some(definition) => self.object(
+                    object,
+                    &Place {
+                        path,
+                        owner: definition,
+                    },
+                ),
+                None => Ok(()),
+            },
+            (Type::List(element), Value::Array(list)) => {
+                for (index, value) in list.iter_mut().enumerate() {
+                    let path = path.index(index);
+                    self.value(value, *element, &Place { path: &path, owner })?;
+                    fill(value, *element);
+                }
+                Ok(())
+            }
+            (Type::Map(element), Value::Object(map)) => {
+                for (key, value) in map {
+                    let path = path.key(key);
+                    self.value(value, *element, &Place { path: &path, owner })?;
+                    fill(value, *element);
+                }
+                Ok(())
+            }
+            _ => Err(place.mismatch(value, of)),
+        }
+    }
+}
+
+/// In lists and maps null stands for a value like any other: the one that Go begins with.
+fn fill(value: &mut Value, of: Type) {
+    if !value.is_null() {
+        return;
+    }
+    *value = match of {
+        Type::String | Type::Bytes => "".into(),
+        Type::Boolean => false.into(),
+        Type::Int32 | Type::Int64 | Type::Number | Type::IntOrString => 0.into(),
+        Type::Quantity => "0".into(),
+        Type::Object(_) => Map::new().into(),
+        Type::Time | Type::MicroTime | Type::Any | Type::List(_) | Type::Map(_) => return,
+    };
+}
+
+fn is_int32(number: &serde_json::Number) -> bool {
+    number
+        .as_i64()
+        .is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+fn check_base64(text: &str) -> Result<(), DecodeError> {
+    // Go skips line ends, which YAML brings in.
+    let mut length = 0;
+    let mut padding = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'\r' | b'\n' => continue,
+            b'=' => padding += 1,
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' if padding == 0 => {}
+            _ => {
+                return Err(DecodeError(format!(
+                    "illegal base64 data at input byte {at}"
+                )));
+            }
+        }
+        length += 1;
+    }
+    if length % 4 != 0 || padding > 2 {
+        let at = text.len();
+        return Err(DecodeError(format!(
+            "illegal base64 data at input byte {at}"
+        )));
+    }
+    Ok(())
+}
+
+fn check_time(text: &str, layout: &str) -> Result<(), DecodeError> {
+    if is_rfc3339(text.as_bytes()) {
+        return Ok(());
+    }
+    Err(DecodeError(format!(
+        "parsing time {text:?} as {layout:?}: cannot parse it"
+    )))
+}
+
+/// `2006-01-02T15:04:05`, a fraction if any, and `Z` or an offset.
+fn is_rfc3339(text: &[u8]) -> bool {
+    let Some((moment, rest)) = text.split_at_checked(19) else {
+        return false;
+    };
+    let number = |from: usize, to: usize| {
+        let digits = moment.get(from..to)?;
+        digits.iter().try_fold(0u32, |sum, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| sum * 10 + u32::from(digit - b'0'))
+        })
+    };
+    let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+    let within =
+        |from, to, low, high| number(from, to).is_some_and(|value| (low..=high).contains(&value));
+    let date = number(0, 4).is_some() && within(5, 7, 1, 12) && within(8, 10, 1, 31);
+    let time = within(11, 13, 0, 23) && within(14, 16, 0, 59) && within(17, 19, 0, 59);
+    let rest = match rest {
+        [b'.', fraction @ ..] => {
+            let digits = fraction
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            match fraction.split_at_checked(digits) {
+                Some((_, zone)) if digits > 0 => zone,
+                _ => return false,
+            }
+        }
+        rest => rest,
+    };
+    let zone = match rest {
+        b"Z" => true,
+        [b'+' | b'-', a, b, b':', c, d] => [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()),
+        _ => false,
+    };
+    let separated = separators
+        .iter()
+        .all(|(at, byte)| moment.get(*at) == Some(byte));
+    separated && date && time && zone
+}
+
+fn check_quantity(text: &str) -> Result<(), DecodeError> {
+    if is_quantity(text) {
+        return Ok(());
+    }
+    Err(DecodeError(
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".into(),
+    ))
+}
+
+/// A number with at most one point, and a unit or an exponent.
+pub(crate) fn is_quantity(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let end = unsigned
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(unsigned.len());
+    let (number, unit) = unsigned.split_at(end);
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    let exponent = |rest: &str| {
+        let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+        !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let unit_is_known = match unit {
+        "" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E" => true,
+        "Ki" | "Mi" | "Gi" | "Ti" | "Pi" | "Ei" => true,
+        _ => unit.strip_prefix(['e', 'E']).is_some_and(exponent),
+    };
+    digits > 0 && number.len() - digits <= 1 && unit_is_known
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A type as Go writes it.
+struct GoType(Type);
+
+impl fmt::Display for GoType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Type::String => f.write_str("string"),
+            Type::Bytes => f.write_str("[]uint8"),
+            Type::Time => f.write_str("v1.Time"),
+            Type::MicroTime => f.write_str("v1.MicroTime"),
+            Type::Boolean => f.write_str("bool"),
+            Type::Int32 => f.write_str("int32"),
+            Type::Int64 => f.write_str("int64"),
+            Type::Number => f.write_str("float64"),
+            Type::IntOrString => f.write_str("intstr.IntOrString"),
+            Type::Quantity => f.write_str("resource.Quantity"),
+            Type::Any => f.write_str("runtime.RawExtension"),
+            Type::List(of) => write!(f, "[]{}", Self(*of)),
+            Type::Map(of) => write!(f, "map[string]{}", Self(*of)),
+            Type::Object(_) => match self.0.definition() {
+                Some(definition) => write!(f, "v1.{}", definition.short_name()),
+                None => f.write_str("struct"),
+            },
+        }
+    }
+}
