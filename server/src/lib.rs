@@ -22,6 +22,7 @@ pub mod patch;
 pub mod reader;
 pub mod resources;
 pub mod schema;
+pub mod status;
 pub mod storage;
 pub mod subresources;
 pub mod table;
