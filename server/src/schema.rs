@@ -11,6 +11,7 @@ pub mod decode;
 pub mod parse;
 pub mod path;
 pub mod pattern;
+pub mod quantity;
 
 pub use decode::{DecodeError, decode};
 pub use parse::{Parsed, SyntaxError, parse};

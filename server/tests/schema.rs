@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use ringwatch_server::resources::{Catalog, Resource};
 use ringwatch_server::schema::decode::{remarks, strict_message};
+use ringwatch_server::schema::quantity::canonical;
 use ringwatch_server::schema::{Definition, decode, parse};
 
 fn definition(kind: &str) -> &'static Definition {
@@ -130,4 +131,66 @@ fn every_built_in_kind_has_a_type_with_metadata() {
         let has_status = definition.field("status").is_some();
         assert!(!row.has_status() || has_status, "{}", row.kind);
     }
+}
+
+#[test]
+fn amounts_have_one_form() {
+    let cases = [
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("-0", "0"),
+        ("1", "1"),
+        ("+1", "1"),
+        ("01", "1"),
+        ("1.", "1"),
+        (".5", "500m"),
+        ("0.5", "500m"),
+        ("0.25", "250m"),
+        ("1.5", "1500m"),
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("-0.1", "-100m"),
+        ("1000", "1k"),
+        ("1024", "1024"),
+        ("12000000", "12M"),
+        ("100k", "100k"),
+        ("0.1k", "100"),
+        ("1000E", "1000E"),
+        ("1024Ki", "1Mi"),
+        ("1Gi", "1Gi"),
+        ("2048Mi", "2Gi"),
+        ("1536Mi", "1536Mi"),
+        ("1.5Gi", "1536Mi"),
+        ("0.5Ki", "512"),
+        ("1023Ki", "1023Ki"),
+        ("1.0001Ki", "1024102400u"),
+        ("1e3", "1e3"),
+        ("1E3", "1e3"),
+        ("12e2", "1200"),
+        ("100e-3", "100e-3"),
+        ("1e0", "1"),
+        ("5n", "5n"),
+        ("1u", "1u"),
+        ("0.001u", "1n"),
+        // Beyond what is computed with: left alone.
+        ("0.1n", "0.1n"),
+        ("1e99999999999", "1e99999999999"),
+        ("1e40", "1e40"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(canonical(text).as_deref(), Ok(expected), "{text}");
+        assert_eq!(
+            canonical(expected).as_deref(),
+            Ok(expected),
+            "{expected}, again"
+        );
+    }
+    for text in [
+        "", "-", ".", "m", "1.2.3", "1 Gi", "1gi", "1mm", "1e", "1e+", "1e1.5", "0x10", "--1",
+        "1Ki2",
+    ] {
+        assert!(canonical(text).is_err(), "{text}");
+    }
+    let long = "9".repeat(1000);
+    assert_eq!(canonical(&long), Ok(long));
 }

@@ -1,7 +1,7 @@
 //! Makes a JSON value an object of a built-in kind: checks its types, and drops what the kind does not have.
 //!
 //! The messages are those of Go's decoder, because tools and people look for them. What Go would normalise on the way is
-//! normalised here: null is the same as absent, and an amount may be written as a number.
+//! normalised here: null is the same as absent, and an amount is kept in one form.
 
 use std::fmt;
 
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::parse::MAX_REMARKS;
 use super::path::FieldPath;
+use super::quantity::{NoQuantity, canonical};
 use super::{Definition, Type};
 
 /// A value has the wrong type. It is a 400, with [`DecodeError::message`].
@@ -148,11 +149,12 @@ impl Decoder {
             (Type::MicroTime, Value::String(text)) => {
                 check_time(text, "2006-01-02T15:04:05.000000Z07:00")
             }
-            (Type::Quantity, Value::String(text)) => check_quantity(text),
+            (Type::Quantity, Value::String(text)) => {
+                *value = canonical_quantity(text)?;
+                Ok(())
+            }
             (Type::Quantity, Value::Number(number)) => {
-                let text = number.to_string();
-                check_quantity(&text)?;
-                *value = text.into();
+                *value = canonical_quantity(&number.to_string())?;
                 Ok(())
             }
             (Type::Object(_), Value::Object(object)) => match of.definition() {
@@ -284,33 +286,14 @@ fn is_rfc3339(text: &[u8]) -> bool {
     separated && date && time && zone
 }
 
-fn check_quantity(text: &str) -> Result<(), DecodeError> {
-    if is_quantity(text) {
-        return Ok(());
-    }
-    Err(DecodeError(
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".into(),
-    ))
-}
-
-/// A number with at most one point, and a unit or an exponent.
-pub(crate) fn is_quantity(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let end = unsigned
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(unsigned.len());
-    let (number, unit) = unsigned.split_at(end);
-    let digits = number.bytes().filter(u8::is_ascii_digit).count();
-    let exponent = |rest: &str| {
-        let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
-        !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+fn canonical_quantity(text: &str) -> Result<Value, DecodeError> {
+    let no_quantity = |NoQuantity| {
+        DecodeError(
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                .into(),
+        )
     };
-    let unit_is_known = match unit {
-        "" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E" => true,
-        "Ki" | "Mi" | "Gi" | "Ti" | "Pi" | "Ei" => true,
-        _ => unit.strip_prefix(['e', 'E']).is_some_and(exponent),
-    };
-    digits > 0 && number.len() - digits <= 1 && unit_is_known
+    canonical(text).map(Value::from).map_err(no_quantity)
 }
 
 fn kind_of(value: &Value) -> &'static str {
