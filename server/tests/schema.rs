@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use ringwatch_server::resources::{Catalog, Resource};
 use ringwatch_server::schema::decode::{remarks, strict_message};
 use ringwatch_server::schema::quantity::canonical;
+use ringwatch_server::schema::time::{self, Precision};
 use ringwatch_server::schema::{Definition, decode, parse};
 
 fn definition(kind: &str) -> &'static Definition {
@@ -193,4 +194,75 @@ fn amounts_have_one_form() {
     }
     let long = "9".repeat(1000);
     assert_eq!(canonical(&long), Ok(long));
+}
+
+#[test]
+fn moments_have_one_form() {
+    let cases = [
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"),
+        (
+            "2026-01-02T03:04:05.1234567Z",
+            "2026-01-02T03:04:05.123456Z",
+        ),
+        ("2026-01-02T03:04:05.1-00:30", "2026-01-02T03:34:05.100000Z"),
+        ("2024-03-01T00:00:00+00:01", "2024-02-29T23:59:00.000000Z"),
+        ("2100-03-01T00:00:00+00:01", "2100-02-28T23:59:00.000000Z"),
+        ("2000-02-29T23:59:59-00:01", "2000-03-01T00:00:59.000000Z"),
+        ("1969-12-31T23:00:00-02:00", "1970-01-01T01:00:00.000000Z"),
+        ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000000Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(
+            time::canonical(text, Precision::Micros).as_deref(),
+            Some(expected),
+            "{text}"
+        );
+        assert_eq!(
+            time::canonical(expected, Precision::Micros).as_deref(),
+            Some(expected)
+        );
+    }
+    let wrong = [
+        "",
+        "2026",
+        "2026-01-02",
+        "2026-01-02 03:04:05Z",
+        "2026-01-02T03:04:05",
+        "2026-01-02T03:04:05z",
+        "2026-02-29T00:00:00Z",
+        "2026-00-01T00:00:00Z",
+        "2026-13-01T00:00:00Z",
+        "2026-01-32T00:00:00Z",
+        "2026-01-02T24:00:00Z",
+        "2026-01-02T00:60:00Z",
+        "2026-01-02T00:00:60Z",
+        "2026-01-02T00:00:00.Z",
+        "2026-01-02T00:00:00+1:00",
+        "2026-01-02T00:00:00+24:00",
+        "2026-01-02T00:00:00Z ",
+        "+026-01-02T00:00:00Z",
+        "0000-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01",
+        "2026-01-02T00:00:00é",
+    ];
+    for text in wrong {
+        assert_eq!(time::canonical(text, Precision::Seconds), None, "{text}");
+    }
+}
+
+#[test]
+fn every_day_of_four_centuries_is_itself() {
+    // Noon in a place twelve hours behind is the next midnight here, whichever month and year that is in.
+    let mut day = "1900-01-01T12:00:00Z".to_owned();
+    let mut count = 0;
+    while *day < *"2300-01-01" {
+        let noon_there = day.replace('Z', "-12:00");
+        let midnight = time::canonical(&noon_there, Precision::Seconds).unwrap();
+        let next = midnight.replace("T00:", "T12:");
+        assert!(next > day, "{day}, then {next}");
+        day = next;
+        count += 1;
+    }
+    assert_eq!(count, 146_097, "days in 400 years");
 }

@@ -1,7 +1,7 @@
 //! Makes a JSON value an object of a built-in kind: checks its types, and drops what the kind does not have.
 //!
 //! The messages are those of Go's decoder, because tools and people look for them. What Go would normalise on the way is
-//! normalised here: null is the same as absent, and an amount is kept in one form.
+//! normalised here: null is the same as absent, and amounts and moments are kept in one form.
 
 use std::fmt;
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::parse::MAX_REMARKS;
 use super::path::FieldPath;
 use super::quantity::{NoQuantity, canonical};
+use super::time::{self, Precision};
 use super::{Definition, Type};
 
 /// A value has the wrong type. It is a 400, with [`DecodeError::message`].
@@ -145,9 +146,13 @@ impl Decoder {
             (Type::Int64, Value::Number(number)) if number.is_i64() => Ok(()),
             (Type::Int32 | Type::IntOrString, Value::Number(number)) if is_int32(number) => Ok(()),
             (Type::Bytes, Value::String(text)) => check_base64(text),
-            (Type::Time, Value::String(text)) => check_time(text, "2006-01-02T15:04:05Z07:00"),
+            (Type::Time, Value::String(text)) => {
+                *value = canonical_time(text, Precision::Seconds)?;
+                Ok(())
+            }
             (Type::MicroTime, Value::String(text)) => {
-                check_time(text, "2006-01-02T15:04:05.000000Z07:00")
+                *value = canonical_time(text, Precision::Micros)?;
+                Ok(())
             }
             (Type::Quantity, Value::String(text)) => {
                 *value = canonical_quantity(text)?;
@@ -235,55 +240,17 @@ fn check_base64(text: &str) -> Result<(), DecodeError> {
     Ok(())
 }
 
-fn check_time(text: &str, layout: &str) -> Result<(), DecodeError> {
-    if is_rfc3339(text.as_bytes()) {
-        return Ok(());
-    }
-    Err(DecodeError(format!(
-        "parsing time {text:?} as {layout:?}: cannot parse it"
-    )))
-}
-
-/// `2006-01-02T15:04:05`, a fraction if any, and `Z` or an offset.
-fn is_rfc3339(text: &[u8]) -> bool {
-    let Some((moment, rest)) = text.split_at_checked(19) else {
-        return false;
+fn canonical_time(text: &str, precision: Precision) -> Result<Value, DecodeError> {
+    let layout = match precision {
+        Precision::Seconds => "2006-01-02T15:04:05Z07:00",
+        Precision::Micros => "2006-01-02T15:04:05.000000Z07:00",
     };
-    let number = |from: usize, to: usize| {
-        let digits = moment.get(from..to)?;
-        digits.iter().try_fold(0u32, |sum, digit| {
-            digit
-                .is_ascii_digit()
-                .then(|| sum * 10 + u32::from(digit - b'0'))
-        })
-    };
-    let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-    let within =
-        |from, to, low, high| number(from, to).is_some_and(|value| (low..=high).contains(&value));
-    let date = number(0, 4).is_some() && within(5, 7, 1, 12) && within(8, 10, 1, 31);
-    let time = within(11, 13, 0, 23) && within(14, 16, 0, 59) && within(17, 19, 0, 59);
-    let rest = match rest {
-        [b'.', fraction @ ..] => {
-            let digits = fraction
-                .iter()
-                .take_while(|byte| byte.is_ascii_digit())
-                .count();
-            match fraction.split_at_checked(digits) {
-                Some((_, zone)) if digits > 0 => zone,
-                _ => return false,
-            }
-        }
-        rest => rest,
-    };
-    let zone = match rest {
-        b"Z" => true,
-        [b'+' | b'-', a, b, b':', c, d] => [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()),
-        _ => false,
-    };
-    let separated = separators
-        .iter()
-        .all(|(at, byte)| moment.get(*at) == Some(byte));
-    separated && date && time && zone
+    let moment = time::canonical(text, precision).map(Value::from);
+    moment.ok_or_else(|| {
+        DecodeError(format!(
+            "parsing time {text:?} as {layout:?}: cannot parse it"
+        ))
+    })
 }
 
 fn canonical_quantity(text: &str) -> Result<Value, DecodeError> {
