@@ -7,7 +7,9 @@
 //!   bytes ──► schema ──► defaults ──► validation ──► an object that may be stored
 //! ```
 
+pub mod api;
 pub mod backoff;
+pub mod body;
 pub mod cache;
 mod clock;
 pub mod codec;
