@@ -7,6 +7,7 @@
 //! - [`input`]: reads operations out of fuzz bytes
 //! - `mutant`: storages with one fault each (feature `storage`)
 //! - [`random`]: reproducible random bytes
+//! - `recorder`: judges recorded watches by what really happened (feature `storage`)
 //! - `reference`: a storage that is simple enough to be right (feature `storage`)
 
 #[cfg(feature = "storage")]
@@ -20,5 +21,7 @@ pub mod input;
 #[cfg(feature = "storage")]
 pub mod mutant;
 pub mod random;
+#[cfg(feature = "storage")]
+pub mod recorder;
 #[cfg(feature = "storage")]
 pub mod reference;
