@@ -9,6 +9,7 @@
 //! - [`random`]: reproducible random bytes
 //! - `recorder`: judges recorded watches by what really happened (feature `storage`)
 //! - `reference`: a storage that is simple enough to be right (feature `storage`)
+//! - `workload`: writers and watchers around a cache, recorded (feature `storage`)
 
 #[cfg(feature = "storage")]
 pub mod cached;
@@ -25,3 +26,5 @@ pub mod random;
 pub mod recorder;
 #[cfg(feature = "storage")]
 pub mod reference;
+#[cfg(feature = "storage")]
+pub mod workload;
