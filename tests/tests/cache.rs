@@ -285,6 +285,19 @@ async fn a_watch_resumes_at_every_revision() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_resumes_between_the_objects_of_a_state() {
+    let site = Site::new(100).await;
+    // The older one comes second: who resumed after the first would never hear of it.
+    site.put("a/y", "heat", "hall").await;
+    site.put("a/x", "heat", "hall").await;
+    let mut watch = site.watch(everything(), STATE).await;
+    watch.expect(["ADDED a/x 2"]).await;
+    assert_eq!(watch.0.resume_from(), None);
+    watch.expect(["ADDED a/y 1", "SYNCED 2"]).await;
+    assert_eq!(watch.0.resume_from(), Some(nth(2)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watcher_that_falls_off_the_ring_is_told() {
     let site = Site::new(4).await;
     let mut slow = site.watch(everything(), STATE).await;

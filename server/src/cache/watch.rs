@@ -64,7 +64,9 @@ pub struct Watch {
     watcher: Watcher<Predicate, Shown>,
     entry: Arc<Entry>,
     initial: Initial,
-    batch: VecDeque<WatchEvent>,
+    /// What was taken from the ring and not handed out yet, each with from where a watch would continue that
+    /// did not get it.
+    batch: VecDeque<(Option<Revision>, WatchEvent)>,
     /// The watcher had everything when it last looked, so what it was not woken for does not concern it.
     idle: bool,
     end: Option<WatchEnd>,
@@ -128,7 +130,7 @@ impl Watch {
     /// The next event, or why there is none any more. Cancelling the wait loses nothing.
     pub async fn next(&mut self) -> Result<WatchEvent, WatchEnd> {
         loop {
-            if let Some(event) = self.batch.pop_front() {
+            if let Some((_, event)) = self.batch.pop_front() {
                 return Ok(event);
             }
             if let Some(end) = &self.end {
@@ -153,7 +155,7 @@ impl Watch {
         if self.batch.is_empty() && self.end.is_none() {
             self.fill();
         }
-        let event = self.batch.pop_front().map(Ok);
+        let event = self.batch.pop_front().map(|(_, event)| Ok(event));
         event.or_else(|| self.end.clone().map(Err))
     }
 
@@ -163,19 +165,26 @@ impl Watch {
         let state = self.shared.read();
         catch_up(&mut self.watcher, &mut self.idle, &self.entry, &state);
         while self.batch.len() < BATCH {
+            let resume = self.watcher.resume_from(&state.ring).ok().flatten();
             match self.watcher.poll(&self.initial, &state.ring, now) {
-                Step::Event(event) => self.batch.push_back(WatchEvent::Object {
-                    kind: event.kind,
-                    object: event.object.clone(),
-                    revision: event.revision,
-                }),
+                Step::Event(event) => {
+                    let event = WatchEvent::Object {
+                        kind: event.kind,
+                        object: event.object.clone(),
+                        revision: event.revision,
+                    };
+                    self.batch.push_back((resume, event));
+                }
                 Step::Bookmark {
                     revision,
                     initial_events_end,
-                } => self.batch.push_back(WatchEvent::Bookmark {
-                    revision,
-                    initial_events_end,
-                }),
+                } => {
+                    let bookmark = WatchEvent::Bookmark {
+                        revision,
+                        initial_events_end,
+                    };
+                    self.batch.push_back((resume, bookmark));
+                }
                 Step::Idle { wake_at } => {
                     self.idle = true;
                     // The snapshot has been shown; let go of it.
@@ -200,14 +209,13 @@ impl Watch {
     ///
     /// What was yielded counts as delivered, what is in the batch does not.
     pub fn resume_from(&mut self) -> Option<Revision> {
+        // An event does not tell it by its revision: initial objects and the difference of a relist come in key order.
+        if let Some((resume, _)) = self.batch.front() {
+            return *resume;
+        }
         let state = self.shared.read();
         catch_up(&mut self.watcher, &mut self.idle, &self.entry, &state);
-        let position = self.watcher.resume_from(&state.ring).ok().flatten()?;
-        let waiting = self.batch.iter().find_map(|event| match event {
-            WatchEvent::Object { revision, .. } => Some(revision.previous()),
-            WatchEvent::Bookmark { .. } => None,
-        });
-        Some(waiting.map_or(position, |waiting| waiting.min(position)))
+        self.watcher.resume_from(&state.ring).ok().flatten()
     }
 }
 
