@@ -198,9 +198,9 @@ fn resumable() {
     }
     assert_violates(heat().split_off(1), Property::Resumable);
     // Told to go on from before what was told, or from after what was not.
-    for (resume, property) in [(2, Property::Resumable), (5, Property::Reliable)] {
+    for (told, resume, property) in [(3, 4, Property::Resumable), (2, 5, Property::Reliable)] {
         let mut left = session(heat());
-        left.seen.truncate(2);
+        left.seen.truncate(told);
         left.end = End::Left {
             resume: Some(at(resume)),
         };

@@ -243,11 +243,18 @@ fn resumable(run: &Run<'_>, found: &mut Found) {
         End::Left {
             resume: Some(resume),
         } => {
-            let group = last.filter(|group| {
-                let mut of_it = run.expected_of(*group).iter();
-                of_it.all(|expected| expected.told.is_some())
+            // Where the group has changes that are not selected, they may be what comes next.
+            let passed = last.map_or(run.base, |group| {
+                let expected = run.expected_of(group);
+                let whole = &run.timeline.groups[group];
+                let all_told = expected.iter().all(|expected| expected.told.is_some());
+                if all_told && expected.len() == whole.changes.len() {
+                    whole.revision
+                } else {
+                    whole.after
+                }
             });
-            if resume < group.map_or(run.base, |group| run.revision(group)) {
+            if resume < passed {
                 let detail = "would repeat what was told";
                 found.add(Property::Resumable, resume, detail);
             }

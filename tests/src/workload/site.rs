@@ -129,7 +129,11 @@ impl Site {
     async fn write_last(&self) -> Revision {
         loop {
             // Whether it was this try or one before that was done does not matter.
-            match self.storage.commit(vec![Write::create(LAST, "{}")]).await {
+            match self
+                .storage
+                .commit(vec![Write::create(LAST, r#"{"metadata":{}}"#)])
+                .await
+            {
                 Ok(_) => {}
                 Err(StorageError::Unavailable(_)) => continue,
                 Err(error) => panic!("the last write: {error}"),
