@@ -287,6 +287,18 @@ fn a_state_is_of_one_revision() {
     let found = violated(&timeline(), &[silent]);
     assert!(found.contains(&Property::InitialState), "{found:?}");
 
+    // Objects of one state under the revision of a later one.
+    let mut early = from_state.clone();
+    early.seen[2] = Seen::Bookmark {
+        revision: at(8),
+        initial_end: true,
+    };
+    early.start = Start::State {
+        from: at(4),
+        to: at(8),
+    };
+    assert_eq!(violated(&timeline(), &[early]), [Property::Bookmarkable]);
+
     let mut incomplete = from_state.clone();
     incomplete.seen.remove(1);
     let found = violated(&timeline(), &[incomplete]);
@@ -337,7 +349,7 @@ fn a_bridge_merges_what_it_spans_and_nothing_else() {
     };
     let bridged = Timeline::new(&history(), &[bridge], 100);
     // From {x} to {y, z}: in any order, deletions at the revision of the list.
-    let merged = vec![
+    let mut merged = vec![
         event(Added, "x", 2, 2),
         event(Deleted, "x", 2, 7),
         event(Added, "z", 6, 6),
@@ -357,12 +369,17 @@ fn a_bridge_merges_what_it_spans_and_nothing_else() {
     marked.insert(5, bookmark(6));
     let found = violated(&bridged, &[session(marked)]);
     assert!(found.contains(&Property::Bookmarkable), "{found:?}");
-    let mut inside = session(merged);
+    let mut inside = session(merged.clone());
     inside.seen.truncate(2);
     inside.end = End::Left {
         resume: Some(at(4)),
     };
     assert_eq!(violated(&bridged, &[inside]), [Property::Atomic]);
+    // Nobody knows what was told there and what not.
+    let mut begun = session(merged.split_off(1));
+    begun.start = Start::After(at(4));
+    let found = violated(&bridged, &[begun]);
+    assert!(found.contains(&Property::Resumable), "{found:?}");
 }
 
 #[test]

@@ -228,6 +228,11 @@ fn resumable(run: &Run<'_>, found: &mut Found) {
                 found.add(Property::Resumable, told.revision, detail);
             }
         }
+        let told_anything = !run.session.seen.is_empty() || run.session.end == End::Open;
+        if told_anything && run.timeline.bridges.iter().any(|b| b.contains(base)) {
+            let detail = "began inside the difference of a relist";
+            found.add(Property::Resumable, base, detail);
+        }
         let first = run.told.iter().filter_map(|told| told.group).min();
         let skipped = run.expected.iter().take_while(|expected| {
             expected.told.is_none() && first.is_some_and(|first| expected.group < first)

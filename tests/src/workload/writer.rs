@@ -13,7 +13,7 @@ use super::devices::{self, PREFIX};
 use crate::random::Random;
 
 /// The most keys of one transaction.
-const MOST: usize = 4;
+const MOST: usize = 6;
 /// A key that does not belong to the resource: revisions of the resource have holes.
 const ELSEWHERE: &str = "/others/writer";
 
@@ -61,7 +61,7 @@ impl Writer {
     /// read again.
     pub async fn step(&mut self, storage: &dyn Storage) -> Option<Acknowledged> {
         let first = self.random.below(self.keys.len());
-        let count = match self.random.below(2) {
+        let count = match self.random.below(3) {
             0 => 1,
             _ => 1 + self.random.below(MOST),
         };

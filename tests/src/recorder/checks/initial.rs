@@ -33,6 +33,17 @@ pub(super) fn check(
         });
     if let Some((count, base)) = ended {
         let mut violations = judge(timeline, session, base, Some(count), contents);
+        let mut others = states(timeline, from, to);
+        if objects(timeline, session, base, Some(count), contents).is_err()
+            && let Some(true_base) = others
+                .find(|other| objects(timeline, session, *other, Some(count), contents).is_ok())
+        {
+            violations = vec![Violation {
+                property: Property::Bookmarkable,
+                detail: format!("it ends initial objects that are those of {true_base}"),
+                ..violation(session, base, String::new())
+            }];
+        }
         if base < from || base > to {
             let detail = format!("the state is not one between {from} and {to}");
             violations.push(violation(session, base, detail));
@@ -43,9 +54,7 @@ pub(super) fn check(
         let detail = "the initial objects never ended".to_owned();
         return vec![violation(session, to, detail)];
     }
-    let between = timeline.first_after(from)..timeline.first_after(to);
-    let states = timeline.groups.get(between).into_iter().flatten();
-    let states = [from].into_iter().chain(states.map(|group| group.revision));
+    let states = states(timeline, from, to);
     let verdicts = states.map(|base| judge(timeline, session, base, None, contents));
     // The best explanation counts.
     let mut best: Option<Vec<Violation>> = None;
@@ -60,6 +69,17 @@ pub(super) fn check(
     best.unwrap_or_default()
 }
 
+/// The revisions of the states between two.
+fn states(
+    timeline: &Timeline,
+    from: Revision,
+    to: Revision,
+) -> impl Iterator<Item = Revision> + use<'_> {
+    let between = timeline.first_after(from)..timeline.first_after(to);
+    let groups = timeline.groups.get(between).into_iter().flatten();
+    [from].into_iter().chain(groups.map(|group| group.revision))
+}
+
 /// What is wrong if the state was that of `base`. `count` initial objects were told, or as many as there were.
 fn judge(
     timeline: &Timeline,
@@ -68,6 +88,21 @@ fn judge(
     count: Option<usize>,
     contents: &mut Contents,
 ) -> Vec<Violation> {
+    match objects(timeline, session, base, count, contents) {
+        Ok(initial) => super::after(timeline, session, (base, initial), contents),
+        // What follows would be out of step with it.
+        Err(detail) => vec![violation(session, base, detail)],
+    }
+}
+
+/// How many initial objects there are if they are those of `base`, or why they are not.
+fn objects(
+    timeline: &Timeline,
+    session: &Session,
+    base: Revision,
+    count: Option<usize>,
+    contents: &mut Contents,
+) -> Result<usize, String> {
     let state = timeline.state_at(base);
     let wanted = state
         .values()
@@ -84,24 +119,19 @@ fn judge(
     } else {
         wanted.len()
     });
-    let mut violations = Vec::new();
     if count.is_some_and(|count| count != wanted.len()) || expected > there {
         let told = count.unwrap_or(there);
-        let detail = format!("{told} initial objects instead of {}", wanted.len());
-        violations.push(violation(session, base, detail));
+        return Err(format!(
+            "{told} initial objects instead of {}",
+            wanted.len()
+        ));
     }
     for (seen, version) in session.seen.iter().take(expected).zip(&wanted) {
         if let Some(problem) = problem(seen, version, contents) {
-            let detail = format!("{}: {problem}", version.key);
-            violations.push(violation(session, base, detail));
-            // What follows is out of step with it.
-            break;
+            return Err(format!("{}: {problem}", version.key));
         }
     }
-    if violations.is_empty() {
-        violations.extend(super::after(timeline, session, (base, expected), contents));
-    }
-    violations
+    Ok(expected)
 }
 
 fn problem(seen: &Seen, version: &Arc<Version>, contents: &mut Contents) -> Option<&'static str> {
