@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use ringwatch_server::storage::Storage;
 use ringwatch_server::storage::etcd::{Etcd, Options};
 use ringwatch_tests::workload::{Report, Site, Writer, Writers};
+use tokio::sync::{Mutex, MutexGuard};
 
 const WATCHERS: usize = 200;
 const WRITERS: usize = 24;
@@ -34,8 +35,12 @@ async fn connect(endpoints: impl IntoIterator<Item = String>) -> Arc<dyn Storage
     Arc::new(Etcd::connect(&options).await.expect("a client"))
 }
 
+/// One load at a time, or none would be what it says. Where tests are processes, `.config/nextest.toml` sees to it.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
 /// Writers and watchers at work.
 struct Load {
+    _alone: MutexGuard<'static, ()>,
     site: Site,
     storage: Arc<dyn Storage>,
     writers: Writers,
@@ -47,11 +52,13 @@ struct Load {
 impl Load {
     /// Begins. The cache reads from `cached`, which is another way to `storage`.
     async fn start(storage: Arc<dyn Storage>, cached: Arc<dyn Storage>) -> Self {
+        let alone = ALONE.lock().await;
         let bookmarks = Duration::from_millis(250);
         let mut site = Site::open(storage.clone(), cached, RING, bookmarks).await;
         site.watch(0..WATCHERS);
         let writers = (0..WRITERS).map(|number| Writer::new(number, KEYS));
         Self {
+            _alone: alone,
             writers: Writers::start(&storage, writers),
             site,
             storage,
