@@ -19,8 +19,11 @@ fn value(mode: &str) -> Bytes {
     format!(r#"{{"metadata":{{"labels":{{"mode":"{mode}"}}}}}}"#).into()
 }
 
+/// A name, and the mode that it has from then on; `None` if it is gone.
+type Written = (&'static str, Option<&'static str>);
+
 /// 2: x heat. 3: y heat, z cool. 5: x cool. 6: x gone, y hot again (heat), z heat. 8: x heat.
-const COMMITS: &[(u64, &[(&str, Option<&str>)])] = &[
+const COMMITS: &[(u64, &[Written])] = &[
     (2, &[("x", Some("heat"))]),
     (3, &[("y", Some("heat")), ("z", Some("cool"))]),
     (5, &[("x", Some("cool"))]),

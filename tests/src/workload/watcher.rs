@@ -59,7 +59,7 @@ impl Habit {
             _ => None,
         };
         Self {
-            from_state: number % 3 != 0,
+            from_state: !number.is_multiple_of(3),
             bookmarks: number % 4 != 1,
             leaves,
             pace: match number % 11 {
