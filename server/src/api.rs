@@ -28,15 +28,14 @@ use crate::body::Body;
 use crate::cache::CacheError;
 use crate::compress;
 use crate::negotiate;
+use crate::resources::Route;
 use crate::resources::path::PathError;
-use crate::resources::{Route, Target};
 use crate::status::Failure;
 use crate::storage::{Storage, StorageError};
 use query::Query;
 use surface::Surface;
 
 /// The API over one storage. Cheap to share.
-#[derive(Debug)]
 pub struct Api {
     storage: Arc<dyn Storage>,
     /// Swapped as a whole when kinds come and go; held to clone the pointer.
@@ -202,7 +201,6 @@ fn read_failure(error: &CacheError) -> Failure {
             Failure::too_large_revision(*requested, *newest, 1)
         }
         CacheError::Storage(error) => storage_failure(error),
-        other => Failure::internal(other),
     }
 }
 
@@ -221,9 +219,4 @@ fn storage_failure(error: &StorageError) -> Failure {
         }
         error => Failure::internal(error),
     }
-}
-
-/// Whether a collection is named in a way that only reads may use: all namespaces at once.
-fn _across_namespaces(target: &Target) -> bool {
-    target.resource.is_namespaced() && target.namespace.is_none()
 }

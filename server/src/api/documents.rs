@@ -90,9 +90,8 @@ pub(super) fn openapi(surface: &Surface, path: &str, head: &Head<'_>) -> Option<
     let rest = path.strip_prefix("/openapi/")?;
     match rest.trim_end_matches('/') {
         "v2" => {
-            let binary = head
-                .accept
-                .is_some_and(|accept| accept.contains(v2::PROTOBUF_ACCEPT));
+            let accept = head.accept.unwrap_or("");
+            let binary = v2::PROTOBUF_ACCEPT.iter().any(|name| accept.contains(name));
             let (packed, content_type) = if binary {
                 (surface.openapi.v2_protobuf(), v2::PROTOBUF)
             } else {
