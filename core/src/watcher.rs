@@ -207,6 +207,13 @@ impl<P, K> Watcher<P, K> {
         }
     }
 
+    /// When it has something to say although nothing happens: a bookmark, or the end.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let deadline = Some(self.deadline).filter(|deadline| *deadline != Instant::NEVER);
+        let moments = [self.bookmarks.next(), deadline];
+        moments.into_iter().flatten().min()
+    }
+
     /// Whether it speaks of itself between events.
     pub fn wants_bookmarks(&self) -> bool {
         self.bookmarks.is_wanted()
@@ -356,10 +363,8 @@ impl<P, K> Watcher<P, K> {
                 initial_events_end: false,
             };
         }
-        let deadline = Some(self.deadline).filter(|deadline| *deadline != Instant::NEVER);
-        let wake_at = [self.bookmarks.next(), deadline];
         Step::Idle {
-            wake_at: wake_at.into_iter().flatten().min(),
+            wake_at: self.wake_at(),
         }
     }
 }

@@ -33,7 +33,7 @@ struct Inner {
     labels: u32,
     /// Keys and values of the labels in turn, then the values of the resource's selectable fields in
     /// the order of its list.
-    words: SmallVec<[Span; 8]>,
+    words: SmallVec<[Span; 12]>,
     revision: Revision,
     create_revision: Revision,
     field_names: Arc<[Box<str>]>,
@@ -67,7 +67,7 @@ pub(super) struct Parts {
     pub(super) name: Span,
     pub(super) spot: Option<RevisionSpot>,
     pub(super) labels: usize,
-    pub(super) words: SmallVec<[Span; 8]>,
+    pub(super) words: SmallVec<[Span; 12]>,
 }
 
 impl Object {
