@@ -11,6 +11,7 @@
 //! cheap to clone: whoever changes the set of kinds makes a new one and swaps it as a whole.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -256,6 +257,13 @@ impl FieldLabels {
     /// The label of that name.
     pub fn find(&self, name: &str) -> Option<&FieldLabel> {
         self.labels.iter().find(|label| label.name == name)
+    }
+
+    /// The paths in stored objects that a cache must know to select by any label, each once.
+    pub fn paths(&self) -> Vec<String> {
+        let paths = self.labels.iter().filter_map(|label| label.path.as_deref());
+        let unique: BTreeSet<&str> = paths.collect();
+        unique.into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -11,6 +11,8 @@ pub mod decode;
 pub mod parse;
 pub mod path;
 pub mod pattern;
+pub mod quantity;
+pub mod time;
 
 pub use decode::{DecodeError, decode};
 pub use parse::{Parsed, SyntaxError, parse};

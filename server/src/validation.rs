@@ -1,8 +1,8 @@
 //! What an object must be beyond its types, and how it is told what is wrong.
 //!
 //! The rules are those that users of kube-apiserver meet first, in its words: tables where a rule is a line, functions
-//! where it is more. An object that passes may still be one that kube-apiserver refuses; one that is refused here is
-//! refused there.
+//! where it is more. They are fewer than upstream's on purpose: an object that passes may still be one that kube-apiserver
+//! refuses, but nothing is meant to be refused here that is accepted there.
 
 use std::fmt;
 

@@ -124,20 +124,25 @@ fn prefixes_are_those_of_an_existing_etcd_and_shared_only_by_events() {
 #[test]
 fn the_cache_can_read_every_selectable_field() {
     for row in builtin::resources() {
-        let paths = row
-            .fields
-            .labels
-            .iter()
-            .filter_map(|label| label.path.clone());
-        let mut fields: Vec<String> = paths.map(|path| path.into_owned()).collect();
-        fields.sort();
-        fields.dedup();
+        let fields = row.fields.paths();
         let decoder = Decoder::new(
             format!("/registry/{}/", row.plural),
             &Format::Json { fields },
         );
         assert!(decoder.is_ok(), "{}", row.qualified_plural());
     }
+}
+
+#[test]
+fn one_cache_serves_both_kinds_of_events() {
+    let catalog = Catalog::builtin();
+    let paths = |group| catalog.find(group, "v1", "events").unwrap().fields.paths();
+    let core = paths("");
+    assert!(
+        paths("events.k8s.io")
+            .iter()
+            .all(|path| core.contains(path))
+    );
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use ringwatch_server::resources::{Catalog, Resource};
 use ringwatch_server::schema::decode::{remarks, strict_message};
+use ringwatch_server::schema::quantity::canonical;
+use ringwatch_server::schema::time::{self, Precision};
 use ringwatch_server::schema::{Definition, decode, parse};
 
 fn definition(kind: &str) -> &'static Definition {
@@ -130,4 +132,137 @@ fn every_built_in_kind_has_a_type_with_metadata() {
         let has_status = definition.field("status").is_some();
         assert!(!row.has_status() || has_status, "{}", row.kind);
     }
+}
+
+#[test]
+fn amounts_have_one_form() {
+    let cases = [
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("-0", "0"),
+        ("1", "1"),
+        ("+1", "1"),
+        ("01", "1"),
+        ("1.", "1"),
+        (".5", "500m"),
+        ("0.5", "500m"),
+        ("0.25", "250m"),
+        ("1.5", "1500m"),
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("-0.1", "-100m"),
+        ("1000", "1k"),
+        ("1024", "1024"),
+        ("12000000", "12M"),
+        ("100k", "100k"),
+        ("0.1k", "100"),
+        ("1000E", "1000E"),
+        ("1024Ki", "1Mi"),
+        ("1Gi", "1Gi"),
+        ("2048Mi", "2Gi"),
+        ("1536Mi", "1536Mi"),
+        ("1.5Gi", "1536Mi"),
+        ("0.5Ki", "512"),
+        ("1023Ki", "1023Ki"),
+        ("1.0001Ki", "1024102400u"),
+        ("1e3", "1e3"),
+        ("1E3", "1e3"),
+        ("12e2", "1200"),
+        ("100e-3", "100e-3"),
+        ("1e0", "1"),
+        ("5n", "5n"),
+        ("1u", "1u"),
+        ("0.001u", "1n"),
+        // Beyond what is computed with: left alone.
+        ("0.1n", "0.1n"),
+        ("1e99999999999", "1e99999999999"),
+        ("1e40", "1e40"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(canonical(text).as_deref(), Ok(expected), "{text}");
+        assert_eq!(
+            canonical(expected).as_deref(),
+            Ok(expected),
+            "{expected}, again"
+        );
+    }
+    for text in [
+        "", "-", ".", "m", "1.2.3", "1 Gi", "1gi", "1mm", "1e", "1e+", "1e1.5", "0x10", "--1",
+        "1Ki2",
+    ] {
+        assert!(canonical(text).is_err(), "{text}");
+    }
+    let long = "9".repeat(1000);
+    assert_eq!(canonical(&long), Ok(long));
+}
+
+#[test]
+fn moments_have_one_form() {
+    let cases = [
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"),
+        (
+            "2026-01-02T03:04:05.1234567Z",
+            "2026-01-02T03:04:05.123456Z",
+        ),
+        ("2026-01-02T03:04:05.1-00:30", "2026-01-02T03:34:05.100000Z"),
+        ("2024-03-01T00:00:00+00:01", "2024-02-29T23:59:00.000000Z"),
+        ("2100-03-01T00:00:00+00:01", "2100-02-28T23:59:00.000000Z"),
+        ("2000-02-29T23:59:59-00:01", "2000-03-01T00:00:59.000000Z"),
+        ("1969-12-31T23:00:00-02:00", "1970-01-01T01:00:00.000000Z"),
+        ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000000Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(
+            time::canonical(text, Precision::Micros).as_deref(),
+            Some(expected),
+            "{text}"
+        );
+        assert_eq!(
+            time::canonical(expected, Precision::Micros).as_deref(),
+            Some(expected)
+        );
+    }
+    let wrong = [
+        "",
+        "2026",
+        "2026-01-02",
+        "2026-01-02 03:04:05Z",
+        "2026-01-02T03:04:05",
+        "2026-01-02T03:04:05z",
+        "2026-02-29T00:00:00Z",
+        "2026-00-01T00:00:00Z",
+        "2026-13-01T00:00:00Z",
+        "2026-01-32T00:00:00Z",
+        "2026-01-02T24:00:00Z",
+        "2026-01-02T00:60:00Z",
+        "2026-01-02T00:00:60Z",
+        "2026-01-02T00:00:00.Z",
+        "2026-01-02T00:00:00+1:00",
+        "2026-01-02T00:00:00+24:00",
+        "2026-01-02T00:00:00Z ",
+        "+026-01-02T00:00:00Z",
+        "0000-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01",
+        "2026-01-02T00:00:00é",
+    ];
+    for text in wrong {
+        assert_eq!(time::canonical(text, Precision::Seconds), None, "{text}");
+    }
+}
+
+#[test]
+fn every_day_of_four_centuries_is_itself() {
+    // Noon in a place twelve hours behind is the next midnight here, whichever month and year that is in.
+    let mut day = "1900-01-01T12:00:00Z".to_owned();
+    let mut count = 0;
+    while *day < *"2300-01-01" {
+        let noon_there = day.replace('Z', "-12:00");
+        let midnight = time::canonical(&noon_there, Precision::Seconds).unwrap();
+        let next = midnight.replace("T00:", "T12:");
+        assert!(next > day, "{day}, then {next}");
+        day = next;
+        count += 1;
+    }
+    assert_eq!(count, 146_097, "days in 400 years");
 }

@@ -220,3 +220,14 @@ fn sizes_and_the_number_of_faults_are_bounded() {
     );
     assert_eq!(validation::create(&config_maps, &many).len(), 100);
 }
+
+#[test]
+fn generated_names_are_short_and_valid() {
+    use ringwatch_server::validation::names::{generate, label_faults};
+    assert_eq!(generate("job-", [0, 1, 25, 26, 27]), "job-bc89b");
+    let long = generate(&"a".repeat(100), [255; 5]);
+    assert_eq!(long.len(), 63);
+    assert!(label_faults(&long).is_empty());
+    // Half a character is not kept.
+    assert_eq!(generate(&"é".repeat(40), [0; 5]), "é".repeat(29) + "bbbbb");
+}

@@ -1,7 +1,7 @@
 //! Makes a JSON value an object of a built-in kind: checks its types, and drops what the kind does not have.
 //!
 //! The messages are those of Go's decoder, because tools and people look for them. What Go would normalise on the way is
-//! normalised here: null is the same as absent, and an amount may be written as a number.
+//! normalised here: null is the same as absent, and amounts and moments are kept in one form.
 
 use std::fmt;
 
@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 
 use super::parse::MAX_REMARKS;
 use super::path::FieldPath;
+use super::quantity::{NoQuantity, canonical};
+use super::time::{self, Precision};
 use super::{Definition, Type};
 
 /// A value has the wrong type. It is a 400, with [`DecodeError::message`].
@@ -144,15 +146,20 @@ impl Decoder {
             (Type::Int64, Value::Number(number)) if number.is_i64() => Ok(()),
             (Type::Int32 | Type::IntOrString, Value::Number(number)) if is_int32(number) => Ok(()),
             (Type::Bytes, Value::String(text)) => check_base64(text),
-            (Type::Time, Value::String(text)) => check_time(text, "2006-01-02T15:04:05Z07:00"),
-            (Type::MicroTime, Value::String(text)) => {
-                check_time(text, "2006-01-02T15:04:05.000000Z07:00")
+            (Type::Time, Value::String(text)) => {
+                *value = canonical_time(text, Precision::Seconds)?;
+                Ok(())
             }
-            (Type::Quantity, Value::String(text)) => check_quantity(text),
+            (Type::MicroTime, Value::String(text)) => {
+                *value = canonical_time(text, Precision::Micros)?;
+                Ok(())
+            }
+            (Type::Quantity, Value::String(text)) => {
+                *value = canonical_quantity(text)?;
+                Ok(())
+            }
             (Type::Quantity, Value::Number(number)) => {
-                let text = number.to_string();
-                check_quantity(&text)?;
-                *value = text.into();
+                *value = canonical_quantity(&number.to_string())?;
                 Ok(())
             }
             (Type::Object(_), Value::Object(object)) => match of.definition() {
@@ -233,84 +240,27 @@ fn check_base64(text: &str) -> Result<(), DecodeError> {
     Ok(())
 }
 
-fn check_time(text: &str, layout: &str) -> Result<(), DecodeError> {
-    if is_rfc3339(text.as_bytes()) {
-        return Ok(());
-    }
-    Err(DecodeError(format!(
-        "parsing time {text:?} as {layout:?}: cannot parse it"
-    )))
+fn canonical_time(text: &str, precision: Precision) -> Result<Value, DecodeError> {
+    let layout = match precision {
+        Precision::Seconds => "2006-01-02T15:04:05Z07:00",
+        Precision::Micros => "2006-01-02T15:04:05.000000Z07:00",
+    };
+    let moment = time::canonical(text, precision).map(Value::from);
+    moment.ok_or_else(|| {
+        DecodeError(format!(
+            "parsing time {text:?} as {layout:?}: cannot parse it"
+        ))
+    })
 }
 
-/// `2006-01-02T15:04:05`, a fraction if any, and `Z` or an offset.
-fn is_rfc3339(text: &[u8]) -> bool {
-    let Some((moment, rest)) = text.split_at_checked(19) else {
-        return false;
+fn canonical_quantity(text: &str) -> Result<Value, DecodeError> {
+    let no_quantity = |NoQuantity| {
+        DecodeError(
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                .into(),
+        )
     };
-    let number = |from: usize, to: usize| {
-        let digits = moment.get(from..to)?;
-        digits.iter().try_fold(0u32, |sum, digit| {
-            digit
-                .is_ascii_digit()
-                .then(|| sum * 10 + u32::from(digit - b'0'))
-        })
-    };
-    let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-    let within =
-        |from, to, low, high| number(from, to).is_some_and(|value| (low..=high).contains(&value));
-    let date = number(0, 4).is_some() && within(5, 7, 1, 12) && within(8, 10, 1, 31);
-    let time = within(11, 13, 0, 23) && within(14, 16, 0, 59) && within(17, 19, 0, 59);
-    let rest = match rest {
-        [b'.', fraction @ ..] => {
-            let digits = fraction
-                .iter()
-                .take_while(|byte| byte.is_ascii_digit())
-                .count();
-            match fraction.split_at_checked(digits) {
-                Some((_, zone)) if digits > 0 => zone,
-                _ => return false,
-            }
-        }
-        rest => rest,
-    };
-    let zone = match rest {
-        b"Z" => true,
-        [b'+' | b'-', a, b, b':', c, d] => [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()),
-        _ => false,
-    };
-    let separated = separators
-        .iter()
-        .all(|(at, byte)| moment.get(*at) == Some(byte));
-    separated && date && time && zone
-}
-
-fn check_quantity(text: &str) -> Result<(), DecodeError> {
-    if is_quantity(text) {
-        return Ok(());
-    }
-    Err(DecodeError(
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".into(),
-    ))
-}
-
-/// A number with at most one point, and a unit or an exponent.
-pub(crate) fn is_quantity(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let end = unsigned
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(unsigned.len());
-    let (number, unit) = unsigned.split_at(end);
-    let digits = number.bytes().filter(u8::is_ascii_digit).count();
-    let exponent = |rest: &str| {
-        let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
-        !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let unit_is_known = match unit {
-        "" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E" => true,
-        "Ki" | "Mi" | "Gi" | "Ti" | "Pi" | "Ei" => true,
-        _ => unit.strip_prefix(['e', 'E']).is_some_and(exponent),
-    };
-    digits > 0 && number.len() - digits <= 1 && unit_is_known
+    canonical(text).map(Value::from).map_err(no_quantity)
 }
 
 fn kind_of(value: &Value) -> &'static str {

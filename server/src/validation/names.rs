@@ -31,6 +31,20 @@ pub fn prefix_faults(rule: NameRule, prefix: &str) -> Vec<String> {
     }
 }
 
+/// A name that begins with `prefix` and ends with five characters chosen by `random`, as clients expect it of
+/// `generateName`. A prefix that is too long is cut.
+pub fn generate(prefix: &str, random: [u8; 5]) -> String {
+    // No vowels, so that no word appears; no characters that look alike.
+    const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+    let end = prefix.floor_char_boundary(MAX_LABEL - random.len());
+    let (kept, _) = prefix.split_at(end);
+    let suffix = random.iter().map(|byte| {
+        let place = usize::from(*byte) % ALPHABET.len();
+        ALPHABET.get(place).copied().map_or('b', char::from)
+    });
+    kept.chars().chain(suffix).collect()
+}
+
 /// What is wrong with a DNS subdomain.
 pub fn subdomain_faults(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
