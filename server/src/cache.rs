@@ -45,7 +45,7 @@ use ringwatch_core::json::PathError;
 use ringwatch_core::revision::{Revision, StartFrom};
 use tokio::task::JoinSet;
 
-pub use decode::{Decoder, Format, Session, Undecodable, Why};
+pub use decode::{Decoder, FieldSource, Format, Session, Undecodable, Why};
 pub use error::CacheError;
 pub use list::Listing;
 pub use map::{ObjectMap, Position};

@@ -232,7 +232,7 @@ fn small_bodies_cannot_become_huge_objects() {
     let containers = b"\x12\x00".repeat(1_000_000);
     let mut raw = b"\x12\x80\x89\x7a".to_vec();
     raw.extend_from_slice(&containers);
-    assert_eq!(refused(&raw), DecodeError::TooManyValues);
+    assert_eq!(refused(&raw), DecodeError::TooManyObjects);
 }
 
 #[test]

@@ -23,9 +23,7 @@ pub(crate) async fn filled(objects: usize) -> (Cache, Arc<Feed>) {
 pub(crate) async fn fed(feed: &Arc<Feed>) -> Cache {
     let resource = Resource {
         prefix: "/pods/".to_owned(),
-        format: Format::Json {
-            fields: vec!["spec.nodeName".to_owned()],
-        },
+        format: Format::json(["spec.nodeName"]),
         capacity: Capacity::fixed(16_384),
     };
     let cache = Cache::start(feed.clone(), &resource, Options::default()).expect("good paths");

@@ -18,11 +18,36 @@ use crate::storage::{Condition, KeyValue};
 pub enum Format {
     /// JSON objects with Kubernetes metadata. The resourceVersion is put in as they are read.
     Json {
-        /// Paths of the fields that selectors may name, besides name and namespace.
-        fields: Vec<String>,
+        /// What field selectors may name, besides name and namespace.
+        fields: Vec<FieldSource>,
     },
     /// Anything: passed on as it is, without labels and fields.
     Opaque,
+}
+
+impl Format {
+    /// JSON objects whose selectable fields are called by their paths.
+    pub fn json<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
+        let fields = paths.into_iter().map(|path| FieldSource {
+            name: path.to_owned(),
+            path: Some(path.to_owned()),
+            absent: String::new(),
+        });
+        Self::Json {
+            fields: fields.collect(),
+        }
+    }
+}
+
+/// Where the value of a name in field selectors comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldSource {
+    /// The name.
+    pub name: String,
+    /// Where in an object its value is; `None` if no object has it.
+    pub path: Option<String>,
+    /// The value for an object that has none there: objects leave out what is false or 0, selectors do not.
+    pub absent: String,
 }
 
 /// Turns stored values of one resource into objects.
@@ -31,7 +56,9 @@ pub struct Decoder {
     /// What every key of the resource begins with, `/` at the end included.
     prefix: Arc<str>,
     json: bool,
+    /// The names of the selectable fields, as every object knows them.
     fields: Arc<[Box<str>]>,
+    sources: Arc<[FieldSource]>,
 }
 
 impl Decoder {
@@ -41,13 +68,15 @@ impl Decoder {
             Format::Json { fields } => (true, fields.as_slice()),
             Format::Opaque => (false, &[][..]),
         };
-        for field in fields {
-            Path::parse(field)?;
+        for path in fields.iter().filter_map(|field| field.path.as_deref()) {
+            Path::parse(path)?;
         }
+        let names = fields.iter().map(|field| field.name.as_str().into());
         Ok(Self {
             prefix: prefix.into(),
             json,
-            fields: fields.iter().map(|field| field.as_str().into()).collect(),
+            fields: names.collect(),
+            sources: fields.into(),
         })
     }
 
@@ -66,7 +95,11 @@ impl Decoder {
         let mut paths = Vec::with_capacity(WELL_KNOWN.len() + self.fields.len());
         paths.extend(WELL_KNOWN);
         // Checked when the decoder was made.
-        paths.extend(self.fields.iter().flat_map(|field| Path::parse(field)));
+        let sources = self
+            .sources
+            .iter()
+            .filter_map(|source| source.path.as_deref());
+        paths.extend(sources.flat_map(Path::parse));
         Session {
             decoder: self,
             paths,
@@ -158,7 +191,11 @@ impl Session<'_> {
             }
         }
         let labels = words.len() / 2;
-        words.extend(fields.iter().map(|value| finder.field(*value)));
+        let mut fields = fields.iter();
+        for source in &*self.decoder.sources {
+            let value = source.path.as_ref().and_then(|_| fields.next());
+            words.push(finder.field(value.copied().flatten(), &source.absent));
+        }
         Ok(Parts {
             buffer: finder.buffer,
             key_from,
@@ -207,10 +244,14 @@ impl Finder<'_> {
         }
     }
 
-    /// A field as selectors compare it: texts decoded, the rest as it is written; nothing is the empty text.
-    fn field(&mut self, value: Option<Value<'_>>) -> Span {
+    /// A field as selectors compare it: texts decoded, the rest as it is written.
+    fn field(&mut self, value: Option<Value<'_>>, absent: &str) -> Span {
         match value.filter(|value| !value.is_null()) {
-            None => Span::new(0, 0),
+            None if absent.is_empty() => Span::new(0, 0),
+            None => {
+                self.buffer.extend_from_slice(absent.as_bytes());
+                Span::new(self.buffer.len() - absent.len(), absent.len())
+            }
             Some(value) => match value.as_text() {
                 Some(text) => self.text(text),
                 None => self.there(value.raw()),

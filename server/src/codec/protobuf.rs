@@ -15,7 +15,7 @@
 //!
 //! A watch in protobuf is a sequence of [`frame`]s.
 //!
-//! Bytes from outside are bounded before they are used: lengths by what is there, the number of values by [`MAX_VALUES`],
+//! Bytes from outside are bounded before they are used: lengths by what is there, the number of objects by [`MAX_OBJECTS`],
 //! depth by the types themselves. The size of the whole body is the caller's to bound.
 //!
 //! ```
@@ -50,10 +50,11 @@ pub const CONTENT_TYPE: &str = "application/vnd.kubernetes.protobuf";
 /// The media type of a watch.
 pub const WATCH_CONTENT_TYPE: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
-/// How many objects, list elements and map entries a decoded body may hold.
+/// How many objects a decoded body may hold, inside each other and side by side.
 ///
-/// An element can be two bytes on the wire and a kilobyte as a value. No object of Kubernetes comes near.
-pub const MAX_VALUES: usize = 200_000;
+/// An object can be two bytes on the wire and a kilobyte as a value, so the size of the body is no bound. Other values grow
+/// no more than they do in JSON. The largest object that Kubernetes allows, an endpoint slice, has some thousands.
+pub const MAX_OBJECTS: usize = 50_000;
 
 /// The protobuf form of a JSON object, which must say its `apiVersion` and `kind`.
 pub fn encode(json: &[u8]) -> Result<Vec<u8>, EncodeError> {

@@ -1,7 +1,11 @@
 //! JSON patch, RFC 6902: a list of operations, applied in order, all or none.
 //!
-//! Two things are as upstream and not as in the RFC: a negative index counts from the end of a list, and an operation
-//! that does not exist is found out when it is its turn, so that it is 422 and not 400.
+//! Where the library that Kubernetes uses departs from the RFC, so does this, or clients could tell:
+//!
+//! - A field that an object has not is null: `replace` sets it, `copy` copies null, `test` compares with null. What is below it is missing.
+//! - A negative index counts from the end of a list.
+//! - The whole document can be tested, and replaced by an object or a list, but not added, removed, moved or copied.
+//! - An operation without a `value` has null. One that does not exist is found out when it is its turn: 422 and not 400.
 //!
 //! The number of operations is bounded, and so are the bytes that `copy` adds (a document copied into itself doubles each time)
 //! and the values that are walked or shifted in all.
@@ -82,19 +86,11 @@ impl Operation {
         };
         let path = pointer("path");
         let from = pointer("from");
-        let value = map
-            .remove("value")
-            .ok_or_else(|| Error::BadOperation(format!("{kind} operation has no value")));
+        let value = map.remove("value").unwrap_or(Value::Null);
         Ok(match kind.as_str() {
-            "add" => Self::Add {
-                path: path?,
-                value: value?,
-            },
+            "add" => Self::Add { path: path?, value },
             "remove" => Self::Remove { path: path? },
-            "replace" => Self::Replace {
-                path: path?,
-                value: value?,
-            },
+            "replace" => Self::Replace { path: path?, value },
             "move" => Self::Move {
                 from: from?,
                 path: path?,
@@ -103,10 +99,7 @@ impl Operation {
                 from: from?,
                 path: path?,
             },
-            "test" => Self::Test {
-                path: path?,
-                value: value?,
-            },
+            "test" => Self::Test { path: path?, value },
             other => return Err(Error::BadOperation(format!("Unexpected kind: {other}"))),
         })
     }
@@ -123,14 +116,7 @@ impl Run {
         match operation {
             Operation::Add { path, value } => self.add("add", document, path, value.clone()),
             Operation::Remove { path } => self.remove("remove", document, path).map(drop),
-            Operation::Replace { path, value } => {
-                self.measure(path, value)?;
-                let place = path
-                    .find_mut(document)
-                    .ok_or_else(|| missing("replace", path))?;
-                *place = value.clone();
-                Ok(())
-            }
+            Operation::Replace { path, value } => self.replace(document, path, value),
             Operation::Move { from, path } => {
                 if from.holds(path) {
                     return Err(missing("move", path));
@@ -139,7 +125,10 @@ impl Run {
                 self.add("move", document, path, value)
             }
             Operation::Copy { from, path } => {
-                let value = from.find(document).ok_or_else(|| missing("copy", from))?;
+                let value = from
+                    .find(document)
+                    .filter(|_| from.len() > 0)
+                    .ok_or_else(|| missing("copy", from))?;
                 let size = self.measure(path, value)?;
                 self.copied += size.bytes;
                 if self.copied > MAX_COPIED {
@@ -169,10 +158,6 @@ impl Run {
         value: Value,
     ) -> Result<(), Error> {
         self.measure(path, &value)?;
-        if path.len() == 0 {
-            *document = value;
-            return Ok(());
-        }
         match path.parent(document) {
             Some((Value::Object(map), name)) => {
                 map.insert(name.to_owned(), value);
@@ -190,6 +175,32 @@ impl Run {
             }
             _ => return Err(missing(operation, path)),
         }
+        Ok(())
+    }
+
+    fn replace(
+        &mut self,
+        document: &mut Value,
+        path: &Pointer,
+        value: &Value,
+    ) -> Result<(), Error> {
+        self.measure(path, value)?;
+        let place = match path.parent(document) {
+            None if path.len() == 0 => {
+                if !value.is_object() && !value.is_array() {
+                    let why = "replace operation value must be object or array";
+                    return Err(Error::BadOperation(why.to_owned()));
+                }
+                *document = value.clone();
+                return Ok(());
+            }
+            Some((Value::Object(map), name)) => Some(map.entry(name).or_insert(Value::Null)),
+            Some((Value::Array(items), token)) => {
+                pointer::index(token, items.len()).and_then(|place| items.get_mut(place))
+            }
+            _ => None,
+        };
+        *place.ok_or_else(|| missing("replace", path))? = value.clone();
         Ok(())
     }
 

@@ -35,20 +35,22 @@ impl Pointer {
         other.tokens.len() > self.tokens.len() && other.tokens.starts_with(&self.tokens)
     }
 
-    /// The value it names.
+    /// The value it names. A field that an object has not is null, as upstream.
     pub(super) fn find<'a>(&self, document: &'a Value) -> Option<&'a Value> {
-        self.tokens
-            .iter()
-            .try_fold(document, |value, token| match value {
-                Value::Object(map) => map.get(token),
-                Value::Array(items) => items.get(index(token, items.len())?),
-                _ => None,
-            })
-    }
-
-    /// The value it names, to be changed.
-    pub(super) fn find_mut<'a>(&self, document: &'a mut Value) -> Option<&'a mut Value> {
-        descend(document, &self.tokens)
+        static NULL: Value = Value::Null;
+        let Some((last, way)) = self.tokens.split_last() else {
+            return Some(document);
+        };
+        let parent = way.iter().try_fold(document, |value, token| match value {
+            Value::Object(map) => map.get(token),
+            Value::Array(items) => items.get(index(token, items.len())?),
+            _ => None,
+        })?;
+        match parent {
+            Value::Object(map) => Some(map.get(last).unwrap_or(&NULL)),
+            Value::Array(items) => items.get(index(last, items.len())?),
+            _ => None,
+        }
     }
 
     /// What holds the value that it names, and the last step; none for the whole document.

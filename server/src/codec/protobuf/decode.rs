@@ -10,7 +10,7 @@ use super::envelope::{Envelope, is_envelope};
 use super::finish::finish;
 use super::time::{self, Timestamp};
 use super::wire::{Raw, Reader};
-use super::{DecodeError, MAX_VALUES};
+use super::{DecodeError, MAX_OBJECTS};
 use crate::codec::schema::{self, Field, Form, Message, Shape};
 
 /// How many envelopes may lie inside each other: an object inside a watch event, and a few more.
@@ -19,14 +19,14 @@ const MAX_ENVELOPES: usize = 4;
 /// The JSON object of a message of this kind.
 pub(super) fn object(api_version: &str, kind: &str, raw: &[u8]) -> Result<Value, DecodeError> {
     let mut decoder = Decoder {
-        values: 0,
+        objects: 0,
         envelopes: 0,
     };
     decoder.object(api_version, kind, raw)
 }
 
 struct Decoder {
-    values: usize,
+    objects: usize,
     envelopes: usize,
 }
 
@@ -50,7 +50,7 @@ impl Decoder {
         out: &mut Map<String, Value>,
     ) -> Result<(), DecodeError> {
         self.fields(message, bytes, out)?;
-        // What is not in the message but in the JSON are values too.
+        // What is in the JSON although it is not in the message counts too.
         self.count(finish(message, out))
     }
 
@@ -96,7 +96,6 @@ impl Decoder {
                 }
             }
             Shape::Map => {
-                self.count(1)?;
                 let (key, value) = self.entry(field, raw)?;
                 let map = out
                     .entry(field.name)
@@ -118,12 +117,10 @@ impl Decoder {
         if let (Form::Int32 | Form::Int64, Raw::Bytes(packed)) = (field.form, raw) {
             let mut reader = Reader::new(packed);
             while let Some(number) = reader.packed()? {
-                self.count(1)?;
                 items.push(self.value(field, Raw::Number(number), None)?);
             }
             return Ok(());
         }
-        self.count(1)?;
         items.push(self.value(field, raw, None)?);
         Ok(())
     }
@@ -177,7 +174,7 @@ impl Decoder {
             (Form::Quantity, Raw::Bytes(bytes)) => quantity(bytes),
             (Form::IntOrString, Raw::Bytes(bytes)) => int_or_string(bytes),
             (Form::Raw, Raw::Bytes(bytes)) => self.embedded(bytes),
-            (Form::Strings, Raw::Bytes(bytes)) => self.strings(bytes),
+            (Form::Strings, Raw::Bytes(bytes)) => strings(bytes),
             (Form::Message(_), Raw::Bytes(bytes)) => {
                 let message = field.message().ok_or_else(wrong)?;
                 let mut object = match before {
@@ -207,26 +204,10 @@ impl Decoder {
         self.object(envelope.api_version, envelope.kind, envelope.raw)
     }
 
-    fn strings(&mut self, bytes: &[u8]) -> Result<Value, DecodeError> {
-        let mut items = Vec::new();
-        let mut reader = Reader::new(bytes);
-        while let Some((number, raw)) = reader.field()? {
-            match (number, raw) {
-                (1, Raw::Bytes(bytes)) => {
-                    self.count(1)?;
-                    items.push(text(bytes).into());
-                }
-                (1, _) => return Err(DecodeError::BadField { number }),
-                _ => {}
-            }
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn count(&mut self, values: usize) -> Result<(), DecodeError> {
-        self.values += values;
-        if self.values > MAX_VALUES {
-            return Err(DecodeError::TooManyValues);
+    fn count(&mut self, objects: usize) -> Result<(), DecodeError> {
+        self.objects += objects;
+        if self.objects > MAX_OBJECTS {
+            return Err(DecodeError::TooManyObjects);
         }
         Ok(())
     }
@@ -301,4 +282,17 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, DecodeError> {
     } else {
         number.into()
     })
+}
+
+fn strings(bytes: &[u8]) -> Result<Value, DecodeError> {
+    let mut items = Vec::new();
+    let mut reader = Reader::new(bytes);
+    while let Some((number, raw)) = reader.field()? {
+        match (number, raw) {
+            (1, Raw::Bytes(bytes)) => items.push(text(bytes).into()),
+            (1, _) => return Err(DecodeError::BadField { number }),
+            _ => {}
+        }
+    }
+    Ok(Value::Array(items))
 }

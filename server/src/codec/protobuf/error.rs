@@ -63,8 +63,8 @@ pub enum DecodeError {
         /// The number of the field.
         number: u32,
     },
-    /// More values than [`super::MAX_VALUES`].
-    TooManyValues,
+    /// More objects than [`super::MAX_OBJECTS`].
+    TooManyObjects,
     /// Envelopes or unknown groups inside each other.
     TooDeep,
     /// A point in time that has no text form.
@@ -88,7 +88,7 @@ impl fmt::Display for DecodeError {
             Self::Truncated => f.write_str("unexpected EOF"),
             Self::BadNumber => f.write_str("proto: integer overflow"),
             Self::BadField { number } => write!(f, "proto: wrong wire type for field {number}"),
-            Self::TooManyValues => f.write_str("the object holds too many values"),
+            Self::TooManyObjects => f.write_str("the object holds too many others"),
             Self::TooDeep => f.write_str("the object is nested too deeply"),
             Self::BadTime => f.write_str("a time is out of range"),
             Self::BadJson => f.write_str("embedded JSON is malformed"),
