@@ -19,6 +19,7 @@ pub mod defaults;
 pub mod discovery;
 pub mod indent;
 pub mod negotiate;
+pub mod objects;
 pub mod openapi;
 pub mod patch;
 pub mod reader;

@@ -3,6 +3,8 @@
 //! One type, made by one function per condition, so that code, reason, message and details of a condition stand side
 //! by side. How it is sent (JSON, YAML, protobuf, as an event of a watch) is the business of who sends it.
 
+mod writes;
+
 use std::fmt;
 
 use ringwatch_core::revision::Revision;

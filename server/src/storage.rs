@@ -24,7 +24,9 @@ use ringwatch_core::revision::Revision;
 pub use changes::{ChangeSender, Changes, KeyChange, WatchItem};
 pub use embedded::Embedded;
 pub use error::StorageError;
-pub use update::{UpdateError, Updated, guaranteed_update};
+pub use update::{
+    Change, ChangeError, Changed, UpdateError, Updated, guaranteed_change, guaranteed_update,
+};
 
 /// A revisioned key-value store.
 ///

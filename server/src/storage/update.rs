@@ -5,6 +5,116 @@ use ringwatch_core::revision::Revision;
 
 use super::{Condition, KeyValue, Outcome, Storage, StorageError, Ttl, Write};
 
+/// What a [`guaranteed_change`] does to a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new value, for as long as it says.
+    Put(Bytes, Ttl),
+    /// The end of the key.
+    Delete,
+    /// Nothing.
+    Keep,
+}
+
+/// The result of a [`guaranteed_change`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed<T> {
+    /// The key as it was.
+    pub before: Option<KeyValue>,
+    /// What was done.
+    pub change: Change,
+    /// The revision at which it was done; of the key as it was if nothing was.
+    pub revision: Revision,
+    /// What the caller's function had to say besides.
+    pub note: T,
+}
+
+/// Why a [`guaranteed_change`] did not happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeError<E> {
+    /// The caller's function said no, having seen the newest value.
+    Rejected(E),
+    /// The store failed.
+    Storage(StorageError),
+}
+
+impl<E> From<StorageError> for ChangeError<E> {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+/// Decides about a key by a function of what it is, repeated until no one else changed it in between.
+///
+/// `hint` is what the caller believes the key to be, for example from a cache: it saves a read when it
+/// is true, and is never the reason for a refusal or for leaving the store as it is. `decide` may be called several times; it gets
+/// `None` for a key that does not exist, and values that cannot be read too.
+pub async fn guaranteed_change<T, E, F>(
+    storage: &dyn Storage,
+    key: &str,
+    hint: Option<KeyValue>,
+    mut decide: F,
+) -> Result<Changed<T>, ChangeError<E>>
+where
+    F: FnMut(Option<&KeyValue>) -> Result<(Change, T), E>,
+{
+    let mut fresh = hint.is_none();
+    let mut base = match hint {
+        Some(hint) => Some(hint),
+        None => storage.get(key).await?.found,
+    };
+    loop {
+        let decided = decide(base.as_ref());
+        // What a hint suggests is only acted on by a compare-and-swap, which finds out. Everything else
+        // is decided on the stored value.
+        if !fresh && matches!(decided, Err(_) | Ok((Change::Keep, _))) {
+            let newest = storage.get(key).await?.found;
+            fresh = true;
+            let seen = |base: &Option<KeyValue>| {
+                base.as_ref()
+                    .map(|base| (base.mod_revision, base.condition))
+            };
+            if seen(&newest) != seen(&base) {
+                base = newest;
+                continue;
+            }
+        }
+        let (change, note) = decided.map_err(ChangeError::Rejected)?;
+        let expected = base
+            .as_ref()
+            .map_or(Revision::ZERO, |base| base.mod_revision);
+        let write = match &change {
+            Change::Put(value, ttl) => Write {
+                ttl: *ttl,
+                ..Write::update(key, expected, value.clone())
+            },
+            Change::Delete if base.is_some() => Write::delete(key, expected),
+            Change::Delete | Change::Keep => {
+                return Ok(Changed {
+                    before: base,
+                    change: Change::Keep,
+                    revision: expected,
+                    note,
+                });
+            }
+        };
+        match storage.commit(vec![write]).await? {
+            Outcome::Committed(revision) => {
+                return Ok(Changed {
+                    before: base,
+                    change,
+                    revision,
+                    note,
+                });
+            }
+            Outcome::Conflict { current, .. } => {
+                base = current.into_iter().next().flatten();
+                fresh = true;
+            }
+        }
+    }
+}
+
 /// The result of a [`guaranteed_update`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Updated {
@@ -35,11 +145,9 @@ impl<E> From<StorageError> for UpdateError<E> {
     }
 }
 
-/// Changes a key by a function of its value, repeated until no one else changed it in between.
+/// Changes the value of a key that exists by a function of it: a [`guaranteed_change`] that neither creates nor deletes.
 ///
-/// `hint` is what the caller believes the key to be, for example from a cache: it saves a read when it
-/// is true, and is never the reason for a refusal or for leaving the store as it is. `ttl` limits the life of the
-/// new value. `change` may be called several times.
+/// `ttl` limits the life of the new value. `change` may be called several times.
 pub async fn guaranteed_update<E, F>(
     storage: &dyn Storage,
     key: &str,
@@ -50,80 +158,27 @@ pub async fn guaranteed_update<E, F>(
 where
     F: FnMut(&KeyValue) -> Result<Bytes, E>,
 {
-    let mut fresh = hint.is_none();
-    let mut base = match hint {
-        Some(hint) => hint,
-        None => read(storage, key).await?,
+    let decide = |base: Option<&KeyValue>| {
+        let base = base.ok_or(UpdateError::NotFound)?;
+        if base.condition == Condition::Corrupt {
+            return Err(UpdateError::Corrupt);
+        }
+        let value = change(base).map_err(UpdateError::Rejected)?;
+        let same = value == base.value && base.condition == Condition::Sound;
+        let change = if same {
+            Change::Keep
+        } else {
+            Change::Put(value.clone(), ttl)
+        };
+        Ok((change, value))
     };
-    loop {
-        let decided = decide(&base, &mut change);
-        // What a hint suggests is only acted on by a compare-and-swap, which finds out. Everything else
-        // is decided on the stored value.
-        if !fresh && !matches!(decided, Decision::Write(_)) {
-            let newest = read(storage, key).await?;
-            fresh = true;
-            if newest.mod_revision != base.mod_revision || newest.condition != base.condition {
-                base = newest;
-                continue;
-            }
-        }
-        let value = match decided {
-            Decision::Corrupt => return Err(UpdateError::Corrupt),
-            Decision::Reject(error) => return Err(UpdateError::Rejected(error)),
-            Decision::Keep => {
-                return Ok(Updated {
-                    value: base.value,
-                    revision: base.mod_revision,
-                    written: false,
-                });
-            }
-            Decision::Write(value) => value,
-        };
-        let write = Write {
-            ttl,
-            ..Write::update(key, base.mod_revision, value.clone())
-        };
-        match storage.commit(vec![write]).await? {
-            Outcome::Committed(revision) => {
-                return Ok(Updated {
-                    value,
-                    revision,
-                    written: true,
-                });
-            }
-            Outcome::Conflict { current, .. } => {
-                base = current
-                    .into_iter()
-                    .next()
-                    .flatten()
-                    .ok_or(UpdateError::NotFound)?;
-                fresh = true;
-            }
-        }
+    match guaranteed_change(storage, key, hint, decide).await {
+        Ok(changed) => Ok(Updated {
+            value: changed.note,
+            revision: changed.revision,
+            written: changed.change != Change::Keep,
+        }),
+        Err(ChangeError::Rejected(error)) => Err(error),
+        Err(ChangeError::Storage(error)) => Err(error.into()),
     }
-}
-
-enum Decision<E> {
-    Write(Bytes),
-    Keep,
-    Reject(E),
-    Corrupt,
-}
-
-fn decide<E>(
-    base: &KeyValue,
-    change: &mut impl FnMut(&KeyValue) -> Result<Bytes, E>,
-) -> Decision<E> {
-    if base.condition == Condition::Corrupt {
-        return Decision::Corrupt;
-    }
-    match change(base) {
-        Err(error) => Decision::Reject(error),
-        Ok(value) if value == base.value && base.condition == Condition::Sound => Decision::Keep,
-        Ok(value) => Decision::Write(value),
-    }
-}
-
-async fn read<E>(storage: &dyn Storage, key: &str) -> Result<KeyValue, UpdateError<E>> {
-    storage.get(key).await?.found.ok_or(UpdateError::NotFound)
 }
