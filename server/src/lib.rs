@@ -8,6 +8,7 @@
 //! ```
 
 pub mod backoff;
+pub mod body;
 pub mod cache;
 mod clock;
 pub mod codec;
