@@ -23,6 +23,7 @@ pub mod patch;
 pub mod reader;
 pub mod resources;
 pub mod schema;
+pub mod serve;
 pub mod status;
 pub mod storage;
 pub mod subresources;
