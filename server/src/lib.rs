@@ -7,6 +7,7 @@
 //!   bytes ──► schema ──► defaults ──► validation ──► an object that may be stored
 //! ```
 
+pub mod auth;
 pub mod backoff;
 pub mod body;
 pub mod cache;
@@ -16,6 +17,7 @@ pub mod columns;
 pub mod compress;
 pub mod defaults;
 pub mod discovery;
+pub mod files;
 pub mod indent;
 pub mod negotiate;
 pub mod openapi;
@@ -28,5 +30,6 @@ pub mod status;
 pub mod storage;
 pub mod subresources;
 pub mod table;
+pub mod tls;
 pub mod validation;
 pub mod yaml;

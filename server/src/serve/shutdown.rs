@@ -16,7 +16,6 @@ pub struct Stop {
 
 impl Shutdown {
     /// A signal and who gives it.
-    #[expect(clippy::new_ret_no_self, reason = "the two halves are of no use alone")]
     pub fn new() -> (Stop, Self) {
         let (sender, receiver) = watch::channel(false);
         let stop = Stop { stopping: sender };
