@@ -15,6 +15,7 @@ mod clock;
 pub mod codec;
 pub mod columns;
 pub mod compress;
+pub mod config;
 pub mod defaults;
 pub mod discovery;
 pub mod files;
