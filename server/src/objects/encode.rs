@@ -103,6 +103,9 @@ pub fn served(resource: &Resource, stored: &KeyValue) -> Result<Value, Failure> 
     }
     let mut object: Value =
         serde_json::from_slice(&stored.value).map_err(|error| unreadable(&error.to_string()))?;
+    if !object.get("metadata").is_some_and(Value::is_object) {
+        return Err(unreadable("is no object with metadata"));
+    }
     convert(resource, &mut object, events::to_events_group);
     let revision = stored.mod_revision.to_string();
     meta::set(&mut object, "resourceVersion", Some(revision.into()));
