@@ -175,21 +175,48 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
     ///
     /// The changes form one group at `revision`. What happened one by one since the newest known
     /// revision is lost, so nobody may begin in between; readers that are further back get the history they
-    /// missed and then the difference. One such gap is remembered: a second one raises the floor to the end of the first.
+    /// missed and then the difference. One such gap is remembered: with a second one, everything up to the end of the first is
+    /// forgotten.
+    ///
+    /// A reader may be cut off in the middle of the difference and know no better than to go on from the revision that it
+    /// was shown last. So give deletions first, which are shown at the revision [before the
+    /// gap](History::before_gap), and then what was put, by revision: wherever the reader stops, going on from there is either
+    /// whole or refused.
     pub fn bridge(
         &mut self,
         revision: Revision,
         changes: impl IntoIterator<Item = C>,
     ) -> Result<(), NotNewer> {
-        let after = self.newest;
-        self.push_all(revision, changes)?;
-        if let Some(older) = self.gap.replace(Gap {
-            after,
-            until: revision,
-        }) {
-            self.floor = self.floor.max(older.until);
+        if revision <= self.newest {
+            return Err(NotNewer {
+                newest: self.newest,
+            });
         }
-        Ok(())
+        let gap = Gap {
+            after: self.newest,
+            until: revision,
+        };
+        if let Some(older) = self.gap.replace(gap) {
+            self.forget_until(older.until);
+        }
+        self.push_all(revision, changes)
+    }
+
+    /// Drops everything up to a revision. Readers that had not come so far are expired.
+    fn forget_until(&mut self, revision: Revision) {
+        while self
+            .entry(self.start)
+            .is_some_and(|oldest| oldest.revision <= revision)
+        {
+            self.evict();
+        }
+        self.floor = self.floor.max(revision);
+    }
+
+    /// If the entry is part of a relist's difference: the last revision before it that is known completely.
+    pub fn before_gap(&self, entry: &Entry<C>) -> Option<Revision> {
+        let gap = self.gap.filter(|gap| gap.until == entry.revision)?;
+        Some(gap.after)
     }
 
     /// Forgets everything and begins again with the state at `revision`.

@@ -207,6 +207,13 @@ impl<P, K> Watcher<P, K> {
         }
     }
 
+    /// When it has something to say although nothing happens: a bookmark, or the end.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let deadline = Some(self.deadline).filter(|deadline| *deadline != Instant::NEVER);
+        let moments = [self.bookmarks.next(), deadline];
+        moments.into_iter().flatten().min()
+    }
+
     /// Whether it speaks of itself between events.
     pub fn wants_bookmarks(&self) -> bool {
         self.bookmarks.is_wanted()
@@ -280,7 +287,7 @@ impl<P, K> Watcher<P, K> {
                 if shown
                     .as_ref()
                     .is_some_and(|shown| state.is_shown(shown, key))
-                    && let Some(event) = self.event(entry)
+                    && let Some(event) = self.event(entry, history.before_gap(entry))
                 {
                     return Ok(Some(Step::Event(event)));
                 }
@@ -319,7 +326,7 @@ impl<P, K> Watcher<P, K> {
         S: Slots<Place<Entry<Change<O>>>>,
     {
         while let Some(entry) = history.next(&mut self.cursor)? {
-            if let Some(event) = self.event(entry) {
+            if let Some(event) = self.event(entry, history.before_gap(entry)) {
                 return Ok(Some(Step::Event(event)));
             }
         }
@@ -327,12 +334,22 @@ impl<P, K> Watcher<P, K> {
         Ok(None)
     }
 
-    fn event<'a, O>(&self, entry: &'a Entry<Change<O>>) -> Option<Event<'a, O>>
+    /// The event of an entry. In the difference of a relist, entries share the list's revision; what is shown
+    /// is the object's own, and for a deletion, of which nobody knows when it was, the one before.
+    fn event<'a, O>(
+        &self,
+        entry: &'a Entry<Change<O>>,
+        before_gap: Option<Revision>,
+    ) -> Option<Event<'a, O>>
     where
         O: Object,
         P: Matches<O>,
     {
-        transition(&entry.change, entry.revision, |object| {
+        let revision = match before_gap {
+            None => entry.revision,
+            Some(before) => entry.change.current().map_or(before, Object::revision),
+        };
+        transition(&entry.change, revision, |object| {
             self.predicate.matches(object)
         })
     }
@@ -346,10 +363,8 @@ impl<P, K> Watcher<P, K> {
                 initial_events_end: false,
             };
         }
-        let deadline = Some(self.deadline).filter(|deadline| *deadline != Instant::NEVER);
-        let wake_at = [self.bookmarks.next(), deadline];
         Step::Idle {
-            wake_at: wake_at.into_iter().flatten().min(),
+            wake_at: self.wake_at(),
         }
     }
 }

@@ -83,6 +83,16 @@ impl Model {
         }
     }
 
+    fn forget_until(&mut self, revision: u64, readers: &mut [Reader]) {
+        let kept = self.entries.iter().filter(|entry| entry.0 > revision);
+        let kept: Vec<_> = kept.copied().collect();
+        for reader in readers {
+            reader.lost |= reader.unread.iter().any(|entry| entry.0 <= revision);
+        }
+        self.entries = kept;
+        self.floor = self.floor.max(revision);
+    }
+
     fn push(&mut self, revision: u64, values: &[u32], readers: &mut [Reader]) {
         self.newest = revision;
         for value in values {
@@ -203,10 +213,10 @@ fn run(capacity: usize, ops: Vec<Op>) {
                 let (after, revision) = (model.newest, model.newest + step);
                 ring.bridge(Revision::new(revision), values.clone())
                     .unwrap();
-                model.push(revision, &values, &mut readers);
                 if let Some((_, until)) = model.gap.replace((after, revision)) {
-                    model.floor = model.floor.max(until);
+                    model.forget_until(until, &mut readers);
                 }
+                model.push(revision, &values, &mut readers);
                 // Who waited for a revision and has not looked since is judged like one that begins now.
                 for reader in readers.iter_mut().filter(|reader| reader.cursor.is_ahead()) {
                     reader.lost |= model.since(reader.after).is_err();

@@ -105,6 +105,8 @@ struct World {
     states: Vec<State>,
     store: Things,
     ring: Ring,
+    /// The last stretch that was crossed by a relist.
+    gap: Option<(u64, u64)>,
 }
 
 impl World {
@@ -113,6 +115,7 @@ impl World {
             states: vec![State::new()],
             store: Store::new((0..16).map(|_| Slot::FREE).collect()),
             ring: History::new((0..capacity).map(|_| Place::Free).collect()),
+            gap: None,
         }
     }
 
@@ -197,6 +200,11 @@ impl World {
             })
         };
         self.store.replace(revision, list, report).unwrap();
+        changes.sort_by_key(|change| change.current().map(|thing| thing.revision));
+        let newest = self.ring.newest().get();
+        if newest < revision.get() {
+            self.gap = Some((newest, revision.get()));
+        }
         self.ring.bridge(revision, changes).unwrap();
     }
 
@@ -248,9 +256,12 @@ impl Client {
                     EventKind::Deleted => assert_eq!(held, Some(event.object)),
                 }
                 if event.kind == EventKind::Deleted {
-                    // Shown under the revision that took it away, not under its own.
-                    let then = world.selected(event.revision.get(), self.colours);
-                    assert!(!then.contains_key(&key));
+                    // Shown under the revision that took it away, not under its own; or, if that is unknown,
+                    // under the last before.
+                    let shown = event.revision.get();
+                    let gone = |at| !world.selected(at, self.colours).contains_key(&key);
+                    let in_gap = |(after, until)| after == shown && gone(until);
+                    assert!(gone(shown) || world.gap.is_some_and(in_gap));
                     self.view.remove(&key);
                 } else {
                     assert_eq!(event.revision.get(), event.object.revision);

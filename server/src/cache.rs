@@ -122,6 +122,11 @@ impl Cache {
         })
     }
 
+    /// What turns stored values into objects here.
+    pub fn decoder(&self) -> &Decoder {
+        &self.shared.decoder
+    }
+
     /// Waits until the first list is in.
     pub async fn ready(&self) {
         self.shared.ready().await;

@@ -7,25 +7,35 @@
 //!   bytes ──► schema ──► defaults ──► validation ──► an object that may be stored
 //! ```
 
+pub mod api;
+pub mod auth;
 pub mod backoff;
+pub mod body;
 pub mod cache;
 mod clock;
 pub mod codec;
 pub mod columns;
 pub mod compress;
+pub mod config;
 pub mod defaults;
 pub mod discovery;
+pub mod files;
+pub mod health;
 pub mod indent;
 pub mod negotiate;
 pub mod objects;
 pub mod openapi;
 pub mod patch;
+pub mod process;
 pub mod reader;
 pub mod resources;
 pub mod schema;
+pub mod serve;
 pub mod status;
 pub mod storage;
 pub mod subresources;
 pub mod table;
+pub mod tls;
 pub mod validation;
+pub mod version;
 pub mod yaml;

@@ -27,8 +27,8 @@ pub use direct::Direct;
 pub use follow::DirectWatch;
 
 use crate::cache::{
-    self, Cache, CacheError, Capacity, Format, ListRequest, Listing, Object, Options, Resource,
-    WatchEnd, WatchEvent, WatchRequest,
+    self, Cache, CacheError, Capacity, Decoder, Format, ListRequest, Listing, Object, Options,
+    Resource, WatchEnd, WatchEvent, WatchRequest,
 };
 use crate::storage::Storage;
 
@@ -62,6 +62,14 @@ impl Reader {
                 Cache::start(storage, &resource, options).map(Self::Cached)
             }
             None => Direct::new(storage, &prefix, &format, options).map(Self::Direct),
+        }
+    }
+
+    /// What turns stored values into objects here.
+    pub fn decoder(&self) -> &Decoder {
+        match self {
+            Self::Cached(cache) => cache.decoder(),
+            Self::Direct(direct) => direct.decoder(),
         }
     }
 

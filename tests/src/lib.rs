@@ -7,9 +7,12 @@
 //! - [`harness`]: one function per fuzz target, run by cargo-fuzz and by `tests/fuzz_corpus.rs`
 //! - [`input`]: reads operations out of fuzz bytes
 //! - `mutant`: storages with one fault each (feature `storage`)
+//! - `proxy`: a wire that can be cut (feature `storage`)
 //! - [`random`]: reproducible random bytes
+//! - `recorder`: judges recorded watches by what really happened (feature `storage`)
 //! - `reference`: a storage that is simple enough to be right (feature `storage`)
 //! - `site`: objects in a storage, and a reader of them (feature `storage`)
+//! - `workload`: writers and watchers around a cache, recorded (feature `storage`)
 
 #[cfg(feature = "storage")]
 pub mod cached;
@@ -23,8 +26,14 @@ pub mod harness;
 pub mod input;
 #[cfg(feature = "storage")]
 pub mod mutant;
+#[cfg(feature = "storage")]
+pub mod proxy;
 pub mod random;
+#[cfg(feature = "storage")]
+pub mod recorder;
 #[cfg(feature = "storage")]
 pub mod reference;
 #[cfg(feature = "storage")]
 pub mod site;
+#[cfg(feature = "storage")]
+pub mod workload;

@@ -57,9 +57,7 @@ impl Site {
             Way::Cached(capacity) => Some(Capacity::fixed(capacity)),
             Way::Direct => None,
         };
-        let format = Format::Json {
-            fields: vec!["spec.mode".to_owned()],
-        };
+        let format = Format::json(["spec.mode"]);
         let reader = Reader::start(storage.clone(), "/devices/", format, capacity, options);
         let reader = reader.expect("good paths");
         reader.ready().await;

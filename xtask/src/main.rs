@@ -1,6 +1,6 @@
 //! `cargo xtask`: Ringwatch's one way to build, check and measure everything.
 //!
-//! One file per task: [`mod@test`], [`fuzz`], [`mod@bench`], [`size`], [`firmware`] (the boards), [`setup`].
+//! One file per task: [`mod@test`], [`fuzz`], [`mutants`], [`mod@bench`], [`size`], [`firmware`] (the boards), [`setup`].
 //! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
 //! [`tools`], [`apt`], [`sources`], [`mod@etcd`], [`protoc`] and [`toolchain`] (fetching what is missing) and [`qemu`].
 
@@ -10,6 +10,7 @@ mod command;
 mod etcd;
 mod firmware;
 mod fuzz;
+mod mutants;
 mod places;
 mod protoc;
 mod qemu;
@@ -53,7 +54,7 @@ enum Task {
     ///
     /// In order: fmt, clippy (also for the firmware), docs, tests (unit and integration), doctests,
     /// properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
-    /// where there is a nightly toolchain), firmware (the self-check in QEMU), size (flash and RAM within
+    /// where there is a nightly toolchain), mutants (broken caches that must be noticed), firmware (the self-check in QEMU), size (flash and RAM within
     /// budget and as the README says). Stops at the first step that fails and names it.
     Test {
         /// Only fmt, clippy, docs, tests and doctests: a subset for while you work
@@ -77,6 +78,15 @@ enum Task {
         /// How long to search, per target
         #[arg(long, default_value_t = 60)]
         seconds: u32,
+    },
+
+    /// Break the cache in one place after the other and see that the recorded test notices
+    ///
+    /// Each file in tests/mutants names a text in the sources, what to put in its place, and the property that must be
+    /// found violated. This happens in a copy in target/mutants. Prints which properties caught each mutant.
+    Mutants {
+        /// The name of one file of tests/mutants, without `.txt`; all of them if left out
+        mutant: Option<String>,
     },
 
     /// Build all firmware and list it: target, board, flash and RAM
@@ -117,10 +127,8 @@ fn main() -> ExitCode {
         Task::Test { quick } => test::run_all(quick),
         Task::Bench { what } => match what {
             Benchmark::Core => bench::operations("ringwatch-core"),
-            Benchmark::Cache => {
-                bench::program("ringwatch-server", "cache")?;
-                bench::program("ringwatch-server", "cache-memory")
-            }
+            Benchmark::Cache => bench::program("ringwatch-server", "cache")
+                .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
         },
         Task::Fuzz { target, seconds } => {
@@ -130,6 +138,7 @@ fn main() -> ExitCode {
             };
             fuzz::fuzz(target.as_deref(), effort)
         }
+        Task::Mutants { mutant } => mutants::try_all(mutant.as_deref()),
         Task::Boards => firmware::list(),
         Task::Setup => setup::everything(),
         Task::Size {

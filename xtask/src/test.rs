@@ -6,7 +6,7 @@ use crate::{
     command::{Failure, Result, run, succeeds},
     etcd,
     firmware::{self, SELFCHECK},
-    fuzz,
+    fuzz, mutants,
     places::{self, cargo_in},
     qemu,
     size::{self, Readme},
@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     step("doctests", true, doctests),
     step("properties", false, properties),
     step("fuzz", false, || fuzz::fuzz(None, fuzz::SMOKE)),
+    step("mutants", false, || mutants::try_all(None)),
     step("firmware", false, || SELFCHECK.boot(qemu::TIME_LIMIT)),
     step("size", false, || size::report(Readme::Check)),
 ];

@@ -71,6 +71,23 @@ fn stored(number: usize, revision: u64) -> KeyValue {
     }
 }
 
+/// Changes handed out at once, as a busy etcd does.
+const BATCH: u64 = 64;
+
+fn change(values: &[KeyValue], revision: u64) -> WatchItem {
+    let mut current = values[revision as usize * 7919 % values.len()].clone();
+    current.mod_revision = Revision::new(revision);
+    let change = KeyChange {
+        key: current.key.clone(),
+        current: Some(current),
+        previous: None,
+    };
+    WatchItem::Changes {
+        revision: Revision::new(revision),
+        changes: vec![change],
+    }
+}
+
 #[async_trait]
 impl Storage for Feed {
     async fn list(&self, list: &List) -> Result<Page, StorageError> {
@@ -93,19 +110,12 @@ impl Storage for Feed {
             let mut revision = after.get();
             loop {
                 while revision < until.load(Ordering::SeqCst) {
-                    revision += 1;
-                    let mut current = values[revision as usize * 7919 % values.len()].clone();
-                    current.mod_revision = Revision::new(revision);
-                    let change = KeyChange {
-                        key: current.key.clone(),
-                        current: Some(current),
-                        previous: None,
-                    };
-                    let item = WatchItem::Changes {
-                        revision: Revision::new(revision),
-                        changes: vec![change],
-                    };
-                    if !sender.send(Ok(item)).await {
+                    let last = until.load(Ordering::SeqCst).min(revision + BATCH);
+                    let items: Vec<_> = (revision + 1..=last)
+                        .map(|revision| change(&values, revision))
+                        .collect();
+                    revision = last;
+                    if !sender.send_all(items).await {
                         return;
                     }
                 }

@@ -12,7 +12,9 @@ use std::time::Instant;
 
 use fill::{by_node, filled, list, run_changes, watch};
 use mimalloc::MiMalloc;
+use ringwatch_core::revision::Revision;
 use ringwatch_server::cache::Watch;
+use ringwatch_server::storage::Storage as _;
 
 /// The allocator of the server.
 #[global_allocator]
@@ -26,6 +28,9 @@ fn main() {
         .expect("a runtime");
     runtime.block_on(async {
         println!("| what | result | target |\n|---|---:|---:|");
+        if wanted("changes") || wanted("watchers") {
+            feed_alone().await;
+        }
         if wanted("changes") {
             changes_without_watchers().await;
         }
@@ -45,6 +50,26 @@ fn wanted(part: &str) -> bool {
         .filter(|arg| !arg.starts_with('-'))
         .peekable();
     named.peek().is_none() || named.any(|arg| arg == part)
+}
+
+/// What the feed costs by itself, so that it can be told from the cache: every figure of changes has it inside.
+async fn feed_alone() {
+    let feed = feed::Feed::new(10_000);
+    let changes = 500_000;
+    let mut watch = feed
+        .watch("/pods/", Revision::new(10_000))
+        .await
+        .expect("a watch");
+    let cpu = cpu::time();
+    feed.go(changes);
+    let mut items = Vec::with_capacity(64);
+    let mut taken = 0;
+    while taken < changes as usize {
+        taken += watch.next_many(&mut items, 64).await;
+        items.clear();
+    }
+    let each = (cpu::time() - cpu).as_nanos() as f64 / changes as f64;
+    println!("| the feed alone, no cache | {each:.0} ns CPU each | |");
 }
 
 async fn changes_without_watchers() {

@@ -18,7 +18,9 @@ pub struct Continuation {
 impl Continuation {
     /// The token.
     pub fn encode(&self) -> String {
-        let revision = self.revision.map_or(json!(-1), |revision| json!(revision.get()));
+        let revision = self
+            .revision
+            .map_or(json!(-1), |revision| json!(revision.get()));
         // Written by hand for the order of the fields.
         let start = json!(format!("/{}\0", self.after));
         let text = format!(r#"{{"v":"{VERSION}","rv":{revision},"start":{start}}}"#);
@@ -27,7 +29,8 @@ impl Continuation {
 
     /// Reads a token. The error is the message of a 400.
     pub fn decode(token: &str) -> Result<Self, String> {
-        let refuse = |why: &str| format!("invalid continue token: continue key is not valid: {why}");
+        let refuse =
+            |why: &str| format!("invalid continue token: continue key is not valid: {why}");
         let bytes = Base64UrlUnpadded::decode_vec(token.trim_end_matches('='))
             .map_err(|_| refuse("illegal base64 data"))?;
         let value: Value =
@@ -82,16 +85,34 @@ mod tests {
         let refused = |token: &str| Continuation::decode(token).unwrap_err();
         assert!(refused("%%%").ends_with("illegal base64 data"));
         for (token, end) in [
-            (r#"{"v":"v9","rv":1,"start":"/a\u0000"}"#, "encoded version v9"),
-            (r#"{"v":"meta.k8s.io/v1","rv":0,"start":"/a\u0000"}"#, "resourceVersion (version meta.k8s.io/v1)"),
-            (r#"{"v":"meta.k8s.io/v1","rv":3}"#, "start key empty (version meta.k8s.io/v1)"),
-            (r#"{"v":"meta.k8s.io/v1","rv":3,"start":"/../a\u0000"}"#, "/../a\0"),
-            (r#"{"v":"meta.k8s.io/v1","rv":3,"start":"a//b\u0000"}"#, "a//b\0"),
+            (
+                r#"{"v":"v9","rv":1,"start":"/a\u0000"}"#,
+                "encoded version v9",
+            ),
+            (
+                r#"{"v":"meta.k8s.io/v1","rv":0,"start":"/a\u0000"}"#,
+                "resourceVersion (version meta.k8s.io/v1)",
+            ),
+            (
+                r#"{"v":"meta.k8s.io/v1","rv":3}"#,
+                "start key empty (version meta.k8s.io/v1)",
+            ),
+            (
+                r#"{"v":"meta.k8s.io/v1","rv":3,"start":"/../a\u0000"}"#,
+                "/../a\0",
+            ),
+            (
+                r#"{"v":"meta.k8s.io/v1","rv":3,"start":"a//b\u0000"}"#,
+                "a//b\0",
+            ),
         ] {
             let message = refused(&encoded(token));
             assert!(message.ends_with(end), "{message}");
         }
         let latest = encoded(r#"{"v":"meta.k8s.io/v1","rv":-1,"start":"a\u0000"}"#);
-        assert_eq!(Continuation::decode(&latest).map(|at| at.revision), Ok(None));
+        assert_eq!(
+            Continuation::decode(&latest).map(|at| at.revision),
+            Ok(None)
+        );
     }
 }

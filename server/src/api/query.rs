@@ -15,7 +15,11 @@ impl<'a> Query<'a> {
         // A part with a raw semicolon is dropped: some servers would split there, and nobody should profit from
         // that they disagree.
         let sound = parts.filter(|part| !part.contains(';'));
-        Self(sound.flat_map(|part| form_urlencoded::parse(part.as_bytes())).collect())
+        Self(
+            sound
+                .flat_map(|part| form_urlencoded::parse(part.as_bytes()))
+                .collect(),
+        )
     }
 
     /// The text of a parameter, if it is there.
@@ -48,7 +52,11 @@ impl<'a> Query<'a> {
         text.parse().map(Some).map_err(|_| {
             let range = text.strip_prefix('-').unwrap_or(text);
             let digits = !range.is_empty() && range.bytes().all(|byte| byte.is_ascii_digit());
-            let why = if digits { "value out of range" } else { "invalid syntax" };
+            let why = if digits {
+                "value out of range"
+            } else {
+                "invalid syntax"
+            };
             Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
         })
     }
@@ -60,7 +68,9 @@ mod tests {
 
     #[test]
     fn parameters_are_read_as_upstream_does() {
-        let query = Query::parse(Some("watch&limit=5&limit=6&a;b=1&x=%2Fa+b&y=False&z=0&n=9x"));
+        let query = Query::parse(Some(
+            "watch&limit=5&limit=6&a;b=1&x=%2Fa+b&y=False&z=0&n=9x",
+        ));
         assert!(query.flag("watch"));
         assert_eq!(query.number("limit"), Ok(Some(5)));
         assert_eq!(query.get("a;b"), None);

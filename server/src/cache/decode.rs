@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use ringwatch_core::json::line::{RevisionSpot, Spliced, SpotError};
-use ringwatch_core::json::{Limits, MAX_PATHS, Path, PathError, ScanError, Text, Value, scan};
+use ringwatch_core::json::{Limits, Path, PathError, ScanError, Text, Value, scan};
 use ringwatch_core::key::{Key, KeyError};
 use ringwatch_core::revision::Revision;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::object::{Object, Parts, Span};
 use crate::storage::{Condition, KeyValue};
@@ -163,9 +163,8 @@ impl Session<'_> {
         keys: (&str, &str),
         revision: Revision,
     ) -> Result<Parts, Why> {
-        let mut places = [None; MAX_PATHS];
-        let found = places.get_mut(..self.paths.len()).ok_or(Why::Corrupt)?;
-        scan(value, &Limits::default(), &self.paths, found).map_err(Why::Json)?;
+        let mut found: SmallVec<[_; 8]> = smallvec![None; self.paths.len()];
+        scan(value, &Limits::default(), &self.paths, &mut found).map_err(Why::Json)?;
         let [metadata, version, labels, fields @ ..] = &*found else {
             return Err(Why::Corrupt);
         };

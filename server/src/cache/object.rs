@@ -1,5 +1,6 @@
 //! A cached object: its encoded bytes, and beside them what filtering asks for.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ struct Inner {
     labels: u32,
     /// Keys and values of the labels in turn, then the values of the resource's selectable fields in
     /// the order of its list.
-    words: SmallVec<[Span; 8]>,
+    words: SmallVec<[Span; 12]>,
     revision: Revision,
     create_revision: Revision,
     field_names: Arc<[Box<str>]>,
@@ -66,7 +67,7 @@ pub(super) struct Parts {
     pub(super) name: Span,
     pub(super) spot: Option<RevisionSpot>,
     pub(super) labels: usize,
-    pub(super) words: SmallVec<[Span; 8]>,
+    pub(super) words: SmallVec<[Span; 12]>,
 }
 
 impl Object {
@@ -103,6 +104,17 @@ impl Object {
                 EventLine::with_revision(kind, self.bytes(), spot, revision)
             }
             _ => EventLine::new(kind, self.bytes()),
+        }
+    }
+
+    /// The object's JSON with another revision inside, as a deletion shows it.
+    pub fn at(&self, revision: Revision) -> Cow<'_, [u8]> {
+        match self.0.spot {
+            Some(spot) if revision != self.0.revision => {
+                let spliced = spot.splice(self.bytes(), revision);
+                Cow::Owned(spliced.pieces().flatten().copied().collect())
+            }
+            _ => Cow::Borrowed(self.bytes()),
         }
     }
 

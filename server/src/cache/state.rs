@@ -231,13 +231,14 @@ fn places(capacity: usize) -> Box<[Place<RingEntry<Change<Object>>>]> {
     (0..capacity).map(|_| Place::Free).collect()
 }
 
-/// What changed from one state to another, in key order.
+/// What changed from one state to another: what is gone, then what was put, by revision; see
+/// [`History::bridge`].
 fn difference(before: &ObjectMap, after: &ObjectMap) -> Vec<Change<Object>> {
-    let mut changes = Vec::new();
+    let (mut gone, mut put) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());
     loop {
         let order = match (old.peek(), new.peek()) {
-            (None, None) => return changes,
+            (None, None) => break,
             (Some(_), None) => std::cmp::Ordering::Less,
             (None, Some(_)) => std::cmp::Ordering::Greater,
             (Some(old), Some(new)) => old.key().cmp(new.key()),
@@ -254,9 +255,12 @@ fn difference(before: &ObjectMap, after: &ObjectMap) -> Vec<Change<Object>> {
         };
         match (previous, current) {
             (Some(previous), Some(current)) if previous.revision() == current.revision() => {}
-            (previous, Some(current)) => changes.push(Change::Put { previous, current }),
-            (Some(previous), None) => changes.push(Change::Delete { previous }),
-            (None, None) => return changes,
+            (previous, Some(current)) => put.push(Change::Put { previous, current }),
+            (Some(previous), None) => gone.push(Change::Delete { previous }),
+            (None, None) => break,
         }
     }
+    put.sort_by_key(|change| change.current().map(Object::revision));
+    gone.append(&mut put);
+    gone
 }

@@ -169,7 +169,11 @@ impl Watch {
     ) -> Poll<Result<(), WatchEnd>> {
         loop {
             let now = self.shared.clock.now();
-            match self.look(now, limit, yield_event) {
+            let looked = match self.rests_until(now) {
+                Some(wake_at) => Looked::Idle(wake_at),
+                None => self.look(now, limit, yield_event),
+            };
+            match looked {
                 Looked::Given => return Poll::Ready(Ok(())),
                 Looked::End(end) => return Poll::Ready(Err(end)),
                 Looked::Idle(wake_at) => {
@@ -194,6 +198,14 @@ impl Watch {
             Looked::End(end) => Some(Err(end)),
             _ => next.map(Ok),
         }
+    }
+
+    /// If nothing has happened that concerns it: when it wakes by itself. Told without the lock, since every event is followed
+    /// by this question.
+    fn rests_until(&self, now: Instant) -> Option<Option<Instant>> {
+        let wake_at = self.watcher.wake_at();
+        let rests = self.entry.wake.called() == Called::Nothing;
+        (rests && wake_at.is_none_or(|at| now < at)).then_some(wake_at)
     }
 
     /// Takes events from the ring.
@@ -253,6 +265,7 @@ impl Watch {
         // If the last event was the last there is, what comes is noted from here on, even if the reader takes its time.
         if self.watcher.has_reached(state.ring.mark()) {
             self.entry.wake.settle();
+            self.initial = Initial(None);
         }
         Looked::Given
     }

@@ -46,6 +46,11 @@ impl Direct {
         })))
     }
 
+    /// What turns stored values into objects here.
+    pub fn decoder(&self) -> &Decoder {
+        &self.0.decoder
+    }
+
     /// The newest revision.
     pub async fn revision(&self) -> Result<Revision, CacheError> {
         Ok(self.0.storage.revision().await?)

@@ -92,6 +92,25 @@ impl ChangeSender {
         self.sender.send(item).await.is_ok()
     }
 
+    /// As [`send`](Self::send), for several items that are there at once: sender and reader wait and wake once for many.
+    pub async fn send_all<I>(&self, items: I) -> bool
+    where
+        I: IntoIterator<Item = WatchItem, IntoIter: ExactSizeIterator>,
+    {
+        let mut items = items.into_iter();
+        while items.len() > 0 {
+            // Half of the room: one half is read while the other is filled.
+            let some = items.len().min(WAITING_ITEMS / 2);
+            let Ok(places) = self.sender.reserve_many(some).await else {
+                return false;
+            };
+            for (place, item) in places.zip(items.by_ref()) {
+                place.send(Ok(item));
+            }
+        }
+        true
+    }
+
     /// Waits until the reader asks for progress (`true`) or is gone (`false`): both in one, since a task
     /// that waits for one of them only would miss the other.
     pub async fn asked(&mut self) -> bool {

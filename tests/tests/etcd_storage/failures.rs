@@ -6,8 +6,8 @@ use ringwatch_core::revision::Revision;
 use ringwatch_server::storage::etcd::{Etcd, Options};
 use ringwatch_server::storage::{Changes, Outcome, Storage, StorageError, Write};
 use ringwatch_tests::etcd::{Cluster, Server, Version};
+use ringwatch_tests::proxy::{Proxy, Wire};
 
-use crate::proxy::{Proxy, Wire};
 use crate::{committed, connect, next, next_changes, on_each_version, options};
 
 on_each_version!(
@@ -52,6 +52,36 @@ async fn expect(changes: &mut Changes, last: Revision, now: Revision, value: &st
     );
 }
 
+/// A server, the way to it, a watch through a wire that can be cut, and one write that the watch has told.
+struct Wired {
+    server: Server,
+    direct: Etcd,
+    proxy: Proxy,
+    etcd: Etcd,
+    changes: Changes,
+    first: Revision,
+}
+
+impl Wired {
+    async fn new(version: Version) -> Self {
+        let server = Server::start(version);
+        let direct = connect(&server).await;
+        let proxy = Proxy::start(server.address()).await;
+        let etcd = Etcd::connect(&options(proxy.endpoint())).await.unwrap();
+        let first = write(&direct, Revision::ZERO, "first".to_owned()).await;
+        let mut changes = etcd.watch("/pods/", Revision::ZERO).await.unwrap();
+        expect(&mut changes, Revision::ZERO, first, "first").await;
+        Self {
+            server,
+            direct,
+            proxy,
+            etcd,
+            changes,
+            first,
+        }
+    }
+}
+
 async fn a_watch_survives_the_death_of_its_server(version: Version) {
     let mut server = Server::start(version);
     let etcd = connect(&server).await;
@@ -81,13 +111,14 @@ async fn a_watch_survives_the_death_of_its_server(version: Version) {
 }
 
 async fn a_watch_survives_a_cut_wire(version: Version) {
-    let server = Server::start(version);
-    let direct = connect(&server).await;
-    let proxy = Proxy::start(server.address()).await;
-    let etcd = Etcd::connect(&options(proxy.endpoint())).await.unwrap();
-    let mut last = write(&direct, Revision::ZERO, "first".to_owned()).await;
-    let mut changes = etcd.watch("/pods/", Revision::ZERO).await.unwrap();
-    expect(&mut changes, Revision::ZERO, last, "first").await;
+    let Wired {
+        server: _server,
+        direct,
+        proxy,
+        mut changes,
+        first: mut last,
+        ..
+    } = Wired::new(version).await;
     for n in 0..5 {
         proxy.set(Wire::Cut);
         let now = write(&direct, last, format!("{n} missed")).await;
@@ -99,13 +130,14 @@ async fn a_watch_survives_a_cut_wire(version: Version) {
 
 /// As when a machine in between loses power: no connection is ever closed.
 async fn a_watch_survives_a_wire_that_goes_silent(version: Version) {
-    let server = Server::start(version);
-    let direct = connect(&server).await;
-    let proxy = Proxy::start(server.address()).await;
-    let etcd = Etcd::connect(&options(proxy.endpoint())).await.unwrap();
-    let first = write(&direct, Revision::ZERO, "first".to_owned()).await;
-    let mut changes = etcd.watch("/pods/", Revision::ZERO).await.unwrap();
-    expect(&mut changes, Revision::ZERO, first, "first").await;
+    let Wired {
+        server: _server,
+        direct,
+        proxy,
+        mut changes,
+        first,
+        ..
+    } = Wired::new(version).await;
     proxy.set(Wire::Frozen);
     // Connections notice one after the other; this gives them the chance to.
     tokio::task::yield_now().await;
@@ -115,13 +147,14 @@ async fn a_watch_survives_a_wire_that_goes_silent(version: Version) {
 }
 
 async fn a_watch_that_was_cut_off_for_too_long_ends(version: Version) {
-    let server = Server::start(version);
-    let direct = connect(&server).await;
-    let proxy = Proxy::start(server.address()).await;
-    let etcd = Etcd::connect(&options(proxy.endpoint())).await.unwrap();
-    let first = write(&direct, Revision::ZERO, "first".to_owned()).await;
-    let mut changes = etcd.watch("/pods/", Revision::ZERO).await.unwrap();
-    expect(&mut changes, Revision::ZERO, first, "first").await;
+    let Wired {
+        server,
+        direct,
+        proxy,
+        etcd,
+        mut changes,
+        first,
+    } = Wired::new(version).await;
     proxy.set(Wire::Cut);
     let second = write(&direct, first, "second".to_owned()).await;
     let third = write(&direct, second, "third".to_owned()).await;

@@ -6,7 +6,6 @@ mod commits;
 mod compaction;
 mod failures;
 mod progress;
-mod proxy;
 mod reads;
 mod watches;
 

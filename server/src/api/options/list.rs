@@ -123,7 +123,9 @@ fn state(
 ) -> (StartFrom, usize) {
     let limit = options.limit;
     if let Some(continued) = continued {
-        let start = continued.revision.map_or(StartFrom::Newest, StartFrom::Exact);
+        let start = continued
+            .revision
+            .map_or(StartFrom::Newest, StartFrom::Exact);
         return (start, limit);
     }
     match (version, options.version_match) {

@@ -30,7 +30,10 @@ pub(super) fn predicate(target: &Target, labels: &str, fields: &str) -> Result<S
 }
 
 /// The part of the resource that can be looked up: a selector may narrow what the path says.
-fn scope(target: &Target, fields: &FieldSelector<Box<str>, Table>) -> Result<Scope<Box<str>>, Failure> {
+fn scope(
+    target: &Target,
+    fields: &FieldSelector<Box<str>, Table>,
+) -> Result<Scope<Box<str>>, Failure> {
     let exact = |field: &str| {
         let mut terms = fields.terms();
         terms.find_map(|(name, value)| (name == field).then(|| value.to_string()))
@@ -50,7 +53,10 @@ fn scope(target: &Target, fields: &FieldSelector<Box<str>, Table>) -> Result<Sco
             None => Scope::Resource,
         });
     }
-    let namespace = target.namespace.clone().or_else(|| exact("metadata.namespace"));
+    let namespace = target
+        .namespace
+        .clone()
+        .or_else(|| exact("metadata.namespace"));
     Ok(match (namespace, name) {
         (Some(namespace), Some(name)) => Scope::Object(format!("{namespace}/{name}").into()),
         (Some(namespace), None) => Scope::Namespace(namespace.into()),

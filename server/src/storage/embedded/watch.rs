@@ -80,10 +80,8 @@ impl Watch {
                 blocking(move || logged(&shared, &prefix, after, newest)).await?
             }
         };
-        for item in found.items {
-            if !self.sender.send(Ok(item)).await {
-                return Ok(false);
-            }
+        if !self.sender.send_all(found.items).await {
+            return Ok(false);
         }
         self.position = found.through;
         tokio::task::yield_now().await;

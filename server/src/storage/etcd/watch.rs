@@ -154,10 +154,8 @@ impl Watch {
                             Unusable::Disorder => Failure::Unknown("revisions in disorder".to_owned()),
                         })?;
                         self.known = self.known.max(self.assembler.position());
-                        for item in items {
-                            if !self.sender.send(Ok(item)).await {
-                                return Ok(Over);
-                            }
+                        if !self.sender.send_all(items).await {
+                            return Ok(Over);
                         }
                         if !self.reach_goal(&mut progress).await {
                             return Ok(Over);

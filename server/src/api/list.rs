@@ -1,0 +1,169 @@
+//! Lists and single objects over HTTP.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, header};
+use http_body::{Frame, SizeHint};
+
+use super::options::{ListPlan, Paging};
+use super::rendition::{LIST_END, Rendition};
+use crate::body::{Body, BoxError};
+use crate::cache::{CacheError, Listing, Object};
+use crate::compress;
+use crate::reader::Reader;
+use crate::status::Failure;
+use crate::table::Page;
+
+/// Pieces in which a list is sent.
+const PIECE: usize = 256 * 1024;
+
+/// Answers a list.
+pub(super) async fn list(
+    reader: &Reader,
+    plan: &ListPlan,
+    rendition: Rendition,
+    gzip: bool,
+) -> Result<Response<Body>, Failure> {
+    let listing = reader
+        .list(&plan.request)
+        .await
+        .map_err(|error| failure(&error, &plan.paging))?;
+    let version = listing.revision.to_string();
+    let last = listing.continue_after.as_deref();
+    let next = last.map(|last| plan.paging.next(last, listing.revision));
+    let page = Page {
+        resource_version: &version,
+        next: next.as_deref().unwrap_or(""),
+        remaining: next
+            .as_ref()
+            .filter(|_| !plan.paging.selective)
+            .map(|_| listing.remaining as u64),
+    };
+    let content_type = HeaderValue::from_static(rendition.content_type());
+    let (body, compressed) = if rendition.is_plain() {
+        plain(&rendition, &page, listing, gzip)
+    } else {
+        let bytes = rendition.list(&page, &listing.items)?;
+        super::maybe_gzip(bytes, gzip)
+    };
+    let mut response = Response::new(body);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, content_type);
+    if compressed {
+        super::mark_gzip(response.headers_mut());
+    }
+    Ok(response)
+}
+
+/// A JSON list: the bytes of the objects as they are, joined while they are sent.
+fn plain(rendition: &Rendition, page: &Page<'_>, listing: Listing, gzip: bool) -> (Body, bool) {
+    let mut head = Vec::with_capacity(256);
+    rendition.begin_list(page, &mut head);
+    let body = ListBody {
+        size: head.len() + items_size(rendition, &listing.items) + LIST_END.len(),
+        piece: head,
+        items: listing.items,
+        sent: 0,
+        cut: rendition.item_cut(),
+        over: false,
+    };
+    if gzip && compress::is_large(body.size) {
+        let bytes = body.joined();
+        return (Body::from(compress::gzip([bytes])), true);
+    }
+    (Body::stream(body), false)
+}
+
+fn items_size(rendition: &Rendition, items: &[Object]) -> usize {
+    let cut = rendition.item_cut();
+    let commas = items.len().saturating_sub(1);
+    let sizes = items.iter().map(|item| cut.len_of(item.bytes()));
+    sizes.sum::<usize>() + commas
+}
+
+/// A list on its way out. It holds its objects, which are shared, and one piece.
+struct ListBody {
+    /// Bytes that are ready.
+    piece: Vec<u8>,
+    items: Vec<Object>,
+    /// How many items have been taken.
+    sent: usize,
+    cut: super::rendition::ItemCut,
+    /// How many bytes are to come.
+    size: usize,
+    over: bool,
+}
+
+impl ListBody {
+    /// Fills the piece; at the end of the list, ends it.
+    fn fill(&mut self, until: usize) {
+        while self.piece.len() < until
+            && let Some(item) = self.items.get(self.sent)
+        {
+            self.cut.push(self.sent == 0, item.bytes(), &mut self.piece);
+            self.sent += 1;
+        }
+        if self.sent == self.items.len() && !self.over {
+            self.piece.extend_from_slice(LIST_END);
+            self.over = true;
+        }
+    }
+
+    fn joined(mut self) -> Vec<u8> {
+        self.piece.reserve(self.size);
+        self.fill(usize::MAX);
+        self.piece
+    }
+}
+
+impl http_body::Body for ListBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let body = self.get_mut();
+        if body.over && body.piece.is_empty() {
+            return Poll::Ready(None);
+        }
+        body.piece.reserve(PIECE.min(body.size));
+        body.fill(PIECE);
+        let piece = std::mem::take(&mut body.piece);
+        body.size = body.size.saturating_sub(piece.len());
+        Poll::Ready(Some(Ok(Frame::data(piece.into()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.over && self.piece.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.size as u64)
+    }
+}
+
+fn failure(error: &CacheError, paging: &Paging) -> Failure {
+    match (error, &paging.continued) {
+        (CacheError::Expired { .. }, Some(continued)) => {
+            let latest = super::continuation::Continuation {
+                revision: None,
+                after: continued.after.clone(),
+            };
+            Failure {
+                continue_token: Some(latest.encode()),
+                ..Failure::expired(PAGE_TOO_OLD)
+            }
+        }
+        (CacheError::Expired { .. }, None) => {
+            Failure::expired("The resourceVersion for the provided list is too old.")
+        }
+        _ => super::read_failure(error),
+    }
+}
+
+const PAGE_TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";

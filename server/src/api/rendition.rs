@@ -1,0 +1,427 @@
+//! How objects leave: from cached bytes to what the client asked for.
+//!
+//! JSON objects are sent as they lie in the cache. Everything else is made from those bytes when it is sent.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use ringwatch_core::json::line::Bookmark as BookmarkLine;
+use ringwatch_core::revision::Revision;
+use ringwatch_core::transition::EventKind;
+use serde_json::Value;
+
+use crate::cache::{Object, WatchEvent};
+use crate::codec::protobuf;
+use crate::columns::Printer;
+use crate::negotiate::{Answer, Form, Media, Request};
+use crate::resources::{self, Resource};
+use crate::status::Failure;
+use crate::table::{self, Headings, Include, Page, Partial, Table};
+use crate::{indent, yaml};
+
+/// The form of one answer.
+#[derive(Debug)]
+pub struct Rendition {
+    answer: Answer,
+    request: Request,
+    pretty: bool,
+    /// Stored events are shown by their other names.
+    renames_events: bool,
+    api_version: String,
+    kind: String,
+    list_kind: String,
+    /// What the bytes of a built-in object begin with, and the items of its lists do not.
+    type_prefix: String,
+    printer: Printer,
+    include: Include,
+    /// The column headings of a watch have been sent.
+    headed: bool,
+}
+
+impl Rendition {
+    /// The form of an answer about objects of `resource`.
+    pub fn new(
+        resource: &Resource,
+        answer: Answer,
+        request: Request,
+        pretty: bool,
+        include: Include,
+    ) -> Self {
+        let api_version = resource.api_version().into_owned();
+        let type_prefix = if resource.is_custom() {
+            String::new()
+        } else {
+            format!(
+                r#"{{"kind":"{}","apiVersion":"{api_version}","#,
+                resource.kind
+            )
+        };
+        let renames_events = resource
+            .storage
+            .as_ref()
+            .is_some_and(|stored| stored.form == resources::Form::CoreEvent);
+        Self {
+            answer,
+            request,
+            pretty,
+            renames_events,
+            api_version,
+            kind: resource.kind.clone().into_owned(),
+            list_kind: resource.list_kind.clone().into_owned(),
+            type_prefix,
+            printer: Printer::of(&resource.group, &resource.kind),
+            include,
+            headed: false,
+        }
+    }
+
+    /// The Content-Type.
+    pub fn content_type(&self) -> &'static str {
+        self.answer.content_type(self.request)
+    }
+
+    /// Whether lists can be sent piece by piece: JSON as it is.
+    pub fn is_plain(&self) -> bool {
+        self.answer.media == Media::Json
+            && self.answer.form == Form::Whole
+            && !self.pretty
+            && !self.renames_events
+    }
+
+    /// One object.
+    pub fn object(&self, json: &[u8]) -> Result<Vec<u8>, Failure> {
+        let json = self.shown(json);
+        let mut out = Vec::new();
+        match self.answer.form {
+            Form::Whole | Form::Discovery => match self.answer.media {
+                Media::Protobuf => return protobuf::encode(&json).map_err(Failure::internal),
+                Media::Json | Media::Yaml => {
+                    out.extend_from_slice(&json);
+                    out.push(b'\n');
+                }
+            },
+            Form::Table(version) => self
+                .table(version)
+                .object(&json, &mut out)
+                .map_err(Failure::internal)?,
+            Form::Metadata(version) => {
+                Partial { version }
+                    .object(&json, &mut out)
+                    .map_err(Failure::internal)?;
+                if self.answer.media == Media::Protobuf {
+                    return protobuf::encode(&out).map_err(Failure::internal);
+                }
+            }
+        }
+        self.finish(out)
+    }
+
+    /// A list.
+    pub fn list(&self, page: &Page<'_>, objects: &[Object]) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        let shown = objects.iter().map(|object| self.shown(object.bytes()));
+        match self.answer.form {
+            Form::Whole | Form::Discovery if self.answer.media == Media::Protobuf => {
+                return self.protobuf_list(page, shown);
+            }
+            Form::Whole | Form::Discovery => {
+                self.begin_list(page, &mut out);
+                let cut = self.item_cut();
+                for (number, json) in shown.enumerate() {
+                    cut.push(number == 0, &json, &mut out);
+                }
+                out.extend_from_slice(LIST_END);
+            }
+            Form::Table(version) => {
+                self.table(version)
+                    .list(page, shown, &mut out)
+                    .map_err(Failure::internal)?;
+            }
+            Form::Metadata(version) => {
+                Partial { version }
+                    .list(page, shown, &mut out)
+                    .map_err(Failure::internal)?;
+                if self.answer.media == Media::Protobuf {
+                    return protobuf::encode(&out).map_err(Failure::internal);
+                }
+            }
+        }
+        self.finish(out)
+    }
+
+    /// What a JSON list begins with.
+    pub fn begin_list(&self, page: &Page<'_>, out: &mut Vec<u8>) {
+        let (kind, api_version) = (&self.list_kind, &self.api_version);
+        out.extend_from_slice(
+            format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":"#).as_bytes(),
+        );
+        page.write_to(out);
+        out.extend_from_slice(br#","items":["#);
+    }
+
+    /// How items of a JSON list differ from single objects.
+    pub fn item_cut(&self) -> ItemCut {
+        ItemCut(self.type_prefix.clone())
+    }
+
+    /// One event of a watch, with its frame.
+    pub fn event(&mut self, event: &WatchEvent, out: &mut Vec<u8>) -> Result<(), Failure> {
+        match event {
+            WatchEvent::Object {
+                kind,
+                object,
+                revision,
+            } => self.change(*kind, object, *revision, out),
+            WatchEvent::Bookmark {
+                revision,
+                initial_events_end,
+            } => self.bookmark(*revision, *initial_events_end, out),
+        }
+    }
+
+    fn change(
+        &mut self,
+        kind: EventKind,
+        object: &Object,
+        revision: Revision,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let line = object.line(kind, revision);
+        if self.answer.media == Media::Json
+            && self.answer.form == Form::Whole
+            && !self.renames_events
+        {
+            out.reserve(line.len());
+            line.pieces().for_each(|piece| out.extend_from_slice(piece));
+            return Ok(());
+        }
+        let json = object.at(revision);
+        let json = self.shown(&json);
+        match self.answer.form {
+            Form::Whole | Form::Discovery if self.answer.media == Media::Protobuf => {
+                let envelope = protobuf::encode(&json).map_err(Failure::internal)?;
+                out.extend_from_slice(&protobuf::frame(kind.as_str(), &envelope));
+            }
+            Form::Whole | Form::Discovery => frame(kind.as_str(), &json, out),
+            Form::Table(version) => {
+                let headings = self.headings();
+                let written = self.table(version).event(kind, &json, headings, out);
+                written.map_err(Failure::internal)?;
+            }
+            Form::Metadata(version) if self.answer.media == Media::Protobuf => {
+                let mut partial = Vec::new();
+                Partial { version }
+                    .object(&json, &mut partial)
+                    .map_err(Failure::internal)?;
+                let envelope = protobuf::encode(&partial).map_err(Failure::internal)?;
+                out.extend_from_slice(&protobuf::frame(kind.as_str(), &envelope));
+            }
+            Form::Metadata(version) => {
+                Partial { version }
+                    .event(kind, &json, out)
+                    .map_err(Failure::internal)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bookmark(
+        &mut self,
+        revision: Revision,
+        initial_events_end: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let text = revision.to_string();
+        let headed = std::mem::replace(&mut self.headed, true);
+        let bookmark = table::Bookmark {
+            kind: &self.kind,
+            api_version: &self.api_version,
+            resource_version: &text,
+            initial_events_end,
+        };
+        match self.answer.form {
+            Form::Whole | Form::Discovery => {
+                let line = BookmarkLine {
+                    kind: &self.kind,
+                    api_version: &self.api_version,
+                    revision,
+                    initial_events_end,
+                };
+                let mut buffer = [0; BOOKMARK];
+                let len = line.write_to(&mut buffer).map_err(Failure::internal)?;
+                let line = buffer.get(..len).unwrap_or_default();
+                if self.answer.media == Media::Protobuf {
+                    protobuf_bookmark(line, out)?;
+                } else {
+                    out.extend_from_slice(line);
+                }
+            }
+            Form::Table(version) => {
+                let headings = if headed {
+                    Headings::Known
+                } else {
+                    Headings::Shown
+                };
+                self.table(version)
+                    .bookmark(&bookmark, headings, out)
+                    .map_err(Failure::internal)?;
+            }
+            Form::Metadata(version) if self.answer.media == Media::Protobuf => {
+                let mut line = Vec::new();
+                Partial { version }
+                    .bookmark(&bookmark, &mut line)
+                    .map_err(Failure::internal)?;
+                protobuf_bookmark(&line, out)?;
+            }
+            Form::Metadata(version) => {
+                Partial { version }
+                    .bookmark(&bookmark, out)
+                    .map_err(Failure::internal)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The event that tells why a watch ends.
+    pub fn error(&self, failure: &Failure, out: &mut Vec<u8>) {
+        let status = failure.to_value();
+        if self.answer.media == Media::Protobuf {
+            if let Ok(envelope) = protobuf::encode_value(&status) {
+                out.extend_from_slice(&protobuf::frame("ERROR", &envelope));
+                return;
+            }
+        }
+        frame("ERROR", status.to_string().as_bytes(), out);
+    }
+
+    fn headings(&mut self) -> Headings {
+        if std::mem::replace(&mut self.headed, true) {
+            Headings::Known
+        } else {
+            Headings::Shown
+        }
+    }
+
+    fn table(&self, version: table::Version) -> Table<'_> {
+        Table {
+            printer: &self.printer,
+            version,
+            include: self.include,
+            now: Timestamp::now(),
+        }
+    }
+
+    /// The object under the names by which this resource knows it.
+    fn shown<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
+        if !self.renames_events {
+            return Cow::Borrowed(json);
+        }
+        match serde_json::from_slice(json) {
+            Ok(Value::Object(mut event)) => {
+                resources::events::to_events_group(&mut event);
+                Cow::Owned(Value::Object(event).to_string().into_bytes())
+            }
+            _ => Cow::Borrowed(json),
+        }
+    }
+
+    fn protobuf_list<'a>(
+        &self,
+        page: &Page<'_>,
+        shown: impl Iterator<Item = Cow<'a, [u8]>>,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut metadata = Vec::new();
+        page.write_to(&mut metadata);
+        let items: Result<Vec<_>, _> = shown
+            .map(|json| protobuf::encode_raw(&self.api_version, &self.kind, &json))
+            .collect();
+        let items = items.map_err(Failure::internal)?;
+        protobuf::list(
+            &self.api_version,
+            &self.list_kind,
+            &metadata,
+            items.iter().map(Vec::as_slice),
+        )
+        .map_err(Failure::internal)
+    }
+
+    /// JSON, indented or as YAML if that was wanted.
+    fn finish(&self, json: Vec<u8>) -> Result<Vec<u8>, Failure> {
+        match self.answer.media {
+            Media::Yaml => {
+                let value: Value = serde_json::from_slice(&json).map_err(Failure::internal)?;
+                Ok(yaml::from_json(&value).into_bytes())
+            }
+            _ if self.pretty => Ok(indent::indented(&json)),
+            _ => Ok(json),
+        }
+    }
+}
+
+/// Items of built-in kinds do not say their kind, which the list has said.
+#[derive(Debug, Clone)]
+pub struct ItemCut(String);
+
+impl ItemCut {
+    fn rest<'a>(&self, json: &'a [u8]) -> Option<&'a [u8]> {
+        json.strip_prefix(self.0.as_bytes())
+            .filter(|_| !self.0.is_empty())
+    }
+
+    /// How long an object is as an item.
+    pub fn len_of(&self, json: &[u8]) -> usize {
+        self.rest(json).map_or(json.len(), |rest| rest.len() + 1)
+    }
+
+    /// Writes an item.
+    pub fn push(&self, first: bool, json: &[u8], out: &mut Vec<u8>) {
+        if !first {
+            out.push(b',');
+        }
+        match self.rest(json) {
+            Some(rest) => {
+                out.push(b'{');
+                out.extend_from_slice(rest);
+            }
+            None => out.extend_from_slice(json),
+        }
+    }
+}
+
+/// What a JSON list ends with.
+pub const LIST_END: &[u8] = b"]}\n";
+
+/// Room for the line of a bookmark: kind and version are names of some dozen bytes.
+const BOOKMARK: usize = 1024;
+
+fn protobuf_bookmark(line: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+    let event: Value = serde_json::from_slice(line).map_err(Failure::internal)?;
+    let object = event.get("object").unwrap_or(&Value::Null);
+    let envelope = protobuf::encode_value(object).map_err(Failure::internal)?;
+    out.extend_from_slice(&protobuf::frame("BOOKMARK", &envelope));
+    Ok(())
+}
+
+fn frame(kind: &str, json: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":""#);
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(br#"","object":"#);
+    out.extend_from_slice(json);
+    out.extend_from_slice(b"}\n");
+}
+
+/// A failure as the body of an answer, in an encoding that the client understands.
+pub fn failure(failure: &Failure, media: Media, pretty: bool) -> (Bytes, &'static str) {
+    let value = failure.to_value();
+    let text = match media {
+        Media::Yaml => yaml::from_json(&value).into_bytes(),
+        Media::Protobuf => match protobuf::encode_value(&value) {
+            Ok(bytes) => bytes,
+            Err(_) => return (value.to_string().into(), Media::Json.as_str()),
+        },
+        Media::Json if pretty => indent::indented(value.to_string().as_bytes()),
+        Media::Json => format!("{value}\n").into_bytes(),
+    };
+    (text.into(), media.as_str())
+}
