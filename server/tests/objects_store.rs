@@ -354,4 +354,44 @@ async fn a_damaged_value_is_told_and_stays() {
         );
     }
     assert_eq!(world.revision().await, before);
+    let anyway = DeleteOptions {
+        ignore_read_error: true,
+        ..DeleteOptions::default()
+    };
+    let at = world.at("configmaps", "a");
+    let answer = world.objects.delete(at, &anyway).await.unwrap();
+    assert_eq!((answer.code, answer.content), (200, Content::Status));
+    assert_eq!(world.get("configmaps", "a").await.unwrap_err().code, 404);
+}
+
+#[tokio::test]
+async fn warnings_are_not_longer_than_headers_may_be() {
+    let world = World::new().await;
+    let mut object = json!({"metadata": {"name": "a"}});
+    for number in 0..50 {
+        object[format!("{number}{}", "x".repeat(10_000))] = 1.into();
+    }
+    let answer = world.create("configmaps", &object).await.unwrap();
+    let length: usize = answer.warnings.iter().map(String::len).sum();
+    assert!((2_000..=4_096).contains(&length), "{length}");
+}
+
+#[tokio::test]
+async fn many_owners_are_compared_in_time() {
+    let world = World::new().await;
+    let owner = |number: usize| json!({"apiVersion": "v1", "kind": "P", "name": "p", "uid": number.to_string()});
+    let owners: Vec<Value> = (0..1_000)
+        .chain((0..30_000).map(|_| 999))
+        .map(owner)
+        .collect();
+    let object = json!({"metadata": {"name": "a", "ownerReferences": owners}});
+    let answer = world.create("configmaps", &object).await.unwrap();
+    assert_eq!(
+        answer.to_value()["metadata"]["ownerReferences"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1_000
+    );
+    assert_eq!(answer.warnings.len(), 1);
 }

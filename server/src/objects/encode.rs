@@ -91,6 +91,20 @@ pub fn shown(resource: &Resource, stored: &Bytes, revision: Revision) -> Bytes {
     }
 }
 
+/// The bytes of what is stored under a key as clients see it, with its revision.
+///
+/// # Errors
+///
+/// A 500 if it cannot be read.
+pub fn read(resource: &Resource, stored: &KeyValue) -> Result<Bytes, Failure> {
+    let readable = stored.condition != Condition::Corrupt && spot(&stored.value).is_ok();
+    if !readable {
+        // Slower, and knows why.
+        served(resource, stored)?;
+    }
+    Ok(shown(resource, &stored.value, stored.mod_revision))
+}
+
 /// A stored object as clients see it, with its revision.
 ///
 /// # Errors
