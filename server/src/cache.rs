@@ -127,6 +127,11 @@ impl Cache {
         &self.shared.decoder
     }
 
+    /// Whether the first list is in.
+    pub fn is_ready(&self) -> bool {
+        self.shared.is_ready()
+    }
+
     /// Waits until the first list is in.
     pub async fn ready(&self) {
         self.shared.ready().await;

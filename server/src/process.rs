@@ -10,7 +10,6 @@
 //! the standard output says that the server takes connections.
 
 mod admin;
-mod bare;
 mod compaction;
 mod data_folder;
 mod descriptors;
@@ -28,10 +27,11 @@ use std::time::SystemTime;
 
 use tokio::runtime::Runtime;
 
+use crate::api::Api;
 use crate::auth::{Authenticator, Users};
 use crate::config::{Settings, Store};
 use crate::files::Changes;
-use crate::serve::{Handler, InFlight, Listener, Shutdown, serve};
+use crate::serve::{InFlight, Listener, Shutdown, serve};
 use crate::storage::Storage;
 use crate::tls::{self, Authority, Certificate};
 
@@ -56,8 +56,8 @@ pub struct Parts {
 }
 
 /// What answers requests. The one place where the process meets the API.
-fn handler(parts: Parts) -> Arc<impl Handler> {
-    Arc::new(bare::Bare::new(parts))
+fn handler(parts: Parts) -> Arc<Api> {
+    Api::start(parts)
 }
 
 /// Runs the server until it is told to stop.

@@ -73,6 +73,14 @@ impl Reader {
         }
     }
 
+    /// Whether there is something to read from.
+    pub fn is_ready(&self) -> bool {
+        match self {
+            Self::Cached(cache) => cache.is_ready(),
+            Self::Direct(_) => true,
+        }
+    }
+
     /// Waits until there is something to read from.
     pub async fn ready(&self) {
         match self {

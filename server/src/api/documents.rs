@@ -3,7 +3,7 @@
 use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::json;
 
-use super::{Head, surface::Surface};
+use super::{handler::Head, surface::Surface};
 use crate::body::Body;
 use crate::discovery::{Discovery, Document, Style};
 use crate::openapi::{Packed, v2};
@@ -116,7 +116,7 @@ fn packed_answer(packed: &Packed, content_type: &'static str, head: &Head<'_>) -
         not_modified()
     } else if head.gzip {
         let mut response = Response::new(Body::from(packed.gzip.clone()));
-        super::mark_gzip(response.headers_mut());
+        super::handler::mark_gzip(response.headers_mut());
         response
     } else {
         Response::new(Body::from(packed.plain()))

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use http_body::{Frame, SizeHint};
 
+use super::failures;
+use super::handler;
 use super::options::{ListPlan, Paging};
 use super::rendition::{LIST_END, Rendition};
 use crate::body::{Body, BoxError};
@@ -30,6 +32,16 @@ pub(super) async fn list(
         .list(&plan.request)
         .await
         .map_err(|error| failure(&error, &plan.paging))?;
+    answer(listing, plan, rendition, gzip)
+}
+
+/// The answer for what was listed.
+pub(super) fn answer(
+    listing: Listing,
+    plan: &ListPlan,
+    rendition: Rendition,
+    gzip: bool,
+) -> Result<Response<Body>, Failure> {
     let version = listing.revision.to_string();
     let last = listing.continue_after.as_deref();
     let next = last.map(|last| plan.paging.next(last, listing.revision));
@@ -46,14 +58,14 @@ pub(super) async fn list(
         plain(&rendition, &page, listing, gzip)
     } else {
         let bytes = rendition.list(&page, &listing.items)?;
-        super::maybe_gzip(bytes, gzip)
+        handler::maybe_gzip(bytes, gzip)
     };
     let mut response = Response::new(body);
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, content_type);
     if compressed {
-        super::mark_gzip(response.headers_mut());
+        handler::mark_gzip(response.headers_mut());
     }
     Ok(response)
 }
@@ -162,7 +174,7 @@ fn failure(error: &CacheError, paging: &Paging) -> Failure {
         (CacheError::Expired { .. }, None) => {
             Failure::expired("The resourceVersion for the provided list is too old.")
         }
-        _ => super::read_failure(error),
+        _ => failures::read(error),
     }
 }
 

@@ -22,6 +22,11 @@ impl<'a> Query<'a> {
         )
     }
 
+    /// All parameters, in their order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
     /// The text of a parameter, if it is there.
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut found = self.0.iter().filter(|(key, _)| key == name);

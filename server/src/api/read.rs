@@ -3,16 +3,18 @@
 use http::{HeaderValue, Response, header};
 use ringwatch_core::revision::StartFrom;
 
+use super::handler::{self, Head};
 use super::options::{ListPlan, Version, WatchPlan, is_watch};
 use super::query::Query;
 use super::rendition::Rendition;
 use super::surface::{Surface, object_key};
-use super::{Api, Head, list, watch};
+use super::{Api, failures, list, watch};
 use crate::body::Body;
 use crate::cache::{CacheError, Object};
 use crate::negotiate::{self, Offer, Request};
+use crate::objects::Address;
 use crate::reader::Reader;
-use crate::resources::{Resource, Target, Verb};
+use crate::resources::{Resource, Subresource, Target, Verb};
 use crate::status::Failure;
 use crate::storage::StorageError;
 use crate::table::Include;
@@ -53,6 +55,16 @@ pub(super) async fn read(
         let message = "the export parameter, deprecated since v1.14, is no longer supported";
         return Err(Failure::bad_request(message));
     }
+    match &target.subresource {
+        Some(Subresource::Scale(_)) => {
+            let at = Address::new(resource, target.namespace.as_deref(), name);
+            let scale = api.objects.scale(at).await?;
+            let bytes = rendition.as_is(&scale.body)?;
+            return Ok(whole(bytes, &rendition, head));
+        }
+        Some(Subresource::Status) | None => {}
+        Some(_) => return Err(Failure::method_not_allowed()),
+    }
     let version = Version::parse(query.text("resourceVersion")).map_err(Failure::bad_request)?;
     let key = object_key(target.namespace.as_deref(), name);
     let found = match version {
@@ -61,26 +73,29 @@ pub(super) async fn read(
         Version::Any => reader.get(&key, StartFrom::Any).await,
         Version::At(revision) => reader.get(&key, StartFrom::NotOlderThan(revision)).await,
     };
-    let found = found.map_err(|error| super::read_failure(&error))?;
+    let found = found.map_err(|error| failures::read(&error))?;
     let object = found.ok_or_else(|| Failure::not_found(resource, name))?;
     let bytes = rendition.object(object.bytes())?;
-    let (body, compressed) = super::maybe_gzip(bytes, head.gzip);
+    Ok(whole(bytes, &rendition, head))
+}
+
+fn whole(bytes: Vec<u8>, rendition: &Rendition, head: &Head<'_>) -> Response<Body> {
+    let (body, compressed) = handler::maybe_gzip(bytes, head.gzip);
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static(rendition.content_type()),
-    );
+    let content_type = HeaderValue::from_static(rendition.content_type());
+    headers.insert(header::CONTENT_TYPE, content_type);
     if compressed {
-        super::mark_gzip(headers);
+        handler::mark_gzip(headers);
     }
-    Ok(response)
+    response
 }
 
 /// One object as storage has it now.
 async fn newest(api: &Api, reader: &Reader, key: &str) -> Result<Option<Object>, CacheError> {
     let decoder = reader.decoder();
     let got = api
+        .parts
         .storage
         .get(&format!("{}{key}", decoder.prefix()))
         .await?;

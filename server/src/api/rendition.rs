@@ -117,6 +117,16 @@ impl Rendition {
         self.finish(out)
     }
 
+    /// Something that is not an object of the resource: a Status, a Scale. It is never a table.
+    pub fn as_is(&self, json: &[u8]) -> Result<Vec<u8>, Failure> {
+        if self.answer.media == Media::Protobuf {
+            return protobuf::encode(json).map_err(Failure::internal);
+        }
+        let mut json = json.to_vec();
+        json.push(b'\n');
+        self.finish(json)
+    }
+
     /// A list.
     pub fn list(&self, page: &Page<'_>, objects: &[Object]) -> Result<Vec<u8>, Failure> {
         let mut out = Vec::new();

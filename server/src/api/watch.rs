@@ -8,6 +8,8 @@ use http::{HeaderValue, Response, header};
 use body::WatchBody;
 use source::Source;
 
+use super::failures;
+use super::handler;
 use super::options::WatchPlan;
 use super::rendition::Rendition;
 use crate::body::Body;
@@ -29,8 +31,8 @@ pub(super) async fn watch(
     } else {
         match reader.watch(plan.request).await {
             Ok(watch) => Source::from(watch),
-            Err(CacheError::NotReady { why }) => return Err(super::not_ready(why)),
-            Err(error) => Source::failed(super::watch_failure(&error)),
+            Err(CacheError::NotReady { why }) => return Err(failures::not_ready(why)),
+            Err(error) => Source::failed(failures::read(&error)),
         }
     };
     let body = WatchBody::new(source, rendition, plan.marks_initial_end, compressed);
@@ -39,7 +41,7 @@ pub(super) async fn watch(
         .headers_mut()
         .insert(header::CONTENT_TYPE, content_type);
     if compressed {
-        super::mark_gzip(response.headers_mut());
+        handler::mark_gzip(response.headers_mut());
     }
     Ok(response)
 }

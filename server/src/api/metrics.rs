@@ -1,0 +1,58 @@
+//! `/metrics`: numbers in the text form of Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use http::{HeaderValue, Response, header};
+
+use super::surface::Surface;
+use crate::body::Body;
+use crate::cache::{Kind, Sample};
+use crate::reader::Reader;
+
+/// Everything that is counted. `in_flight` are the requests that read and that write.
+pub(super) fn answer(surface: &Surface, in_flight: (usize, usize)) -> Response<Body> {
+    let mut families: BTreeMap<&str, (Sample, Vec<(String, f64)>)> = BTreeMap::new();
+    for (prefix, reader) in surface.readers() {
+        let Reader::Cached(cache) = reader else {
+            continue;
+        };
+        let resource = prefix.trim_matches('/');
+        for sample in cache.metrics() {
+            let mut labels = format!("resource=\"{resource}\"");
+            for (name, value) in sample.labels {
+                // Writing to a string cannot fail.
+                let _ = write!(labels, ",{name}=\"{value}\"");
+            }
+            let family = families
+                .entry(sample.name)
+                .or_insert_with(|| (sample, Vec::new()));
+            family.1.push((labels, sample.value));
+        }
+    }
+    let mut text = String::new();
+    for (name, (sample, values)) in families {
+        let kind = match sample.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {kind}", sample.help);
+        for (labels, value) in values {
+            let _ = writeln!(text, "{name}{{{labels}}} {value}");
+        }
+    }
+    let name = "apiserver_current_inflight_requests";
+    let _ = writeln!(
+        text,
+        "# HELP {name} Requests that are worked on.\n# TYPE {name} gauge"
+    );
+    let (reading, writing) = in_flight;
+    let _ = writeln!(text, "{name}{{request_kind=\"readOnly\"}} {reading}");
+    let _ = writeln!(text, "{name}{{request_kind=\"mutating\"}} {writing}");
+    let mut response = Response::new(Body::from(text));
+    let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, content_type);
+    response
+}
