@@ -100,10 +100,7 @@ impl Objects {
         let got = self.storage.get(&key).await;
         let got = got.map_err(|error| Failure::storage(at.resource, "get", &error))?;
         let found = got.found.ok_or_else(|| at.not_found())?;
-        // Refuses what is damaged.
-        encode::served(at.resource, &found)?;
-        let body = encode::shown(at.resource, &found.value, found.mod_revision);
-        Ok(Answer::object(200, body))
+        Ok(Answer::object(200, encode::read(at.resource, &found)?))
     }
 
     /// A new object: POST to a collection.

@@ -14,7 +14,7 @@ pub struct Answer {
     pub body: Bytes,
     /// What the body is.
     pub content: Content,
-    /// Texts for `Warning` headers.
+    /// Texts for `Warning` headers; together not longer than headers may be.
     pub warnings: Vec<String>,
 }
 
@@ -47,7 +47,10 @@ impl Answer {
     }
 
     pub(super) fn with_warnings(self, warnings: Vec<String>) -> Self {
-        Self { warnings, ..self }
+        Self {
+            warnings: bounded(warnings),
+            ..self
+        }
     }
 
     /// The body as a value.
@@ -55,4 +58,27 @@ impl Answer {
         // It was written from a value.
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
+}
+
+/// How many characters all warnings may have.
+const MAX_WARNINGS: usize = 4096;
+/// To how many characters a warning is cut if they have more.
+const MAX_WARNING: usize = 256;
+
+/// Warnings tell of what is in a body, which may be millions of bytes long: cuts them to what headers can hold.
+fn bounded(warnings: Vec<String>) -> Vec<String> {
+    let length = |warning: &String| warning.chars().count();
+    if warnings.iter().map(length).sum::<usize>() <= MAX_WARNINGS {
+        return warnings;
+    }
+    let mut left = MAX_WARNINGS;
+    let cut = warnings
+        .iter()
+        .map(|warning| warning.chars().take(MAX_WARNING).collect());
+    cut.take_while(|warning| {
+        let fits = length(warning) <= left;
+        left = left.saturating_sub(length(warning));
+        fits
+    })
+    .collect()
 }

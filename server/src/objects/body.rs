@@ -1,5 +1,7 @@
 //! From a request's body to an object of a kind.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::meta;
@@ -206,20 +208,16 @@ pub(super) fn remove_duplicate_owners(object: &mut Value) -> Option<String> {
     let owners = meta::metadata(object)
         .get_mut("ownerReferences")?
         .as_array_mut()?;
-    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
-    let mut twice: Vec<String> = Vec::new();
-    for owner in owners.drain(..) {
-        // An owner that is there again is rare, and many owners are rarer; but a body may be made of nothing else.
-        if kept.len() < MAX_OWNERS_COMPARED && kept.contains(&owner) {
-            let uid = owner.get("uid").and_then(Value::as_str).unwrap_or_default();
-            twice.push(uid.to_owned());
-        } else {
-            kept.push(owner);
+    let mut seen = BTreeSet::new();
+    let mut twice = BTreeSet::new();
+    owners.retain(|owner| {
+        let new = seen.insert(owner.to_string());
+        if let (false, Some(uid)) = (new, owner.get("uid").and_then(Value::as_str)) {
+            twice.insert(uid.to_owned());
         }
-    }
-    *owners = kept;
-    twice.sort();
-    twice.dedup();
+        new
+    });
+    let twice: Vec<String> = twice.into_iter().collect();
     (!twice.is_empty()).then(|| {
         format!(
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
@@ -228,5 +226,26 @@ pub(super) fn remove_duplicate_owners(object: &mut Value) -> Option<String> {
     })
 }
 
-/// With how many owners each one is compared.
-const MAX_OWNERS_COMPARED: usize = 1_000;
+/// What to say of finalizers that come to a custom object without a domain; built-in kinds refuse them.
+pub(super) fn finalizer_warnings(
+    resource: &Resource,
+    new: &Value,
+    old: Option<&Value>,
+) -> Vec<String> {
+    if !resource.is_custom() {
+        return Vec::new();
+    }
+    let known = old.map(|old| meta::texts(old, "finalizers"));
+    let known: BTreeSet<String> = known.into_iter().flatten().collect();
+    let standard = ["orphan", "foregroundDeletion", "kubernetes"];
+    let plain = |name: &String| {
+        !name.contains('/') && !standard.contains(&name.as_str()) && !known.contains(name)
+    };
+    let finalizers = meta::texts(new, "finalizers").into_iter().filter(plain);
+    let warning = |name: String| {
+        format!(
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    finalizers.map(warning).collect()
+}

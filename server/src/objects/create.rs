@@ -110,7 +110,8 @@ pub fn prepare(
     meta::set(object, "creationTimestamp", Some(now.into()));
     let generation = resource.update.generation.then(|| 1.into());
     meta::set(object, "generation", generation);
-    let warnings = body::remove_duplicate_owners(object);
+    let mut warnings = body::finalizer_warnings(resource, object, None);
+    warnings.extend(body::remove_duplicate_owners(object));
 
     defaults::apply(resource, object);
     defaults::prepare_create(resource, object);
@@ -125,7 +126,7 @@ pub fn prepare(
         ));
     }
     meta::set(object, "resourceVersion", None);
-    Ok(warnings.into_iter().collect())
+    Ok(warnings)
 }
 
 fn generate_name(prefix: &str, suffix: &str) -> String {

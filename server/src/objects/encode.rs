@@ -91,6 +91,20 @@ pub fn shown(resource: &Resource, stored: &Bytes, revision: Revision) -> Bytes {
     }
 }
 
+/// The bytes of what is stored under a key as clients see it, with its revision.
+///
+/// # Errors
+///
+/// A 500 if it cannot be read.
+pub fn read(resource: &Resource, stored: &KeyValue) -> Result<Bytes, Failure> {
+    let readable = stored.condition != Condition::Corrupt && spot(&stored.value).is_ok();
+    if !readable {
+        // Slower, and knows why.
+        served(resource, stored)?;
+    }
+    Ok(shown(resource, &stored.value, stored.mod_revision))
+}
+
 /// A stored object as clients see it, with its revision.
 ///
 /// # Errors
@@ -103,6 +117,9 @@ pub fn served(resource: &Resource, stored: &KeyValue) -> Result<Value, Failure> 
     }
     let mut object: Value =
         serde_json::from_slice(&stored.value).map_err(|error| unreadable(&error.to_string()))?;
+    if !object.get("metadata").is_some_and(Value::is_object) {
+        return Err(unreadable("is no object with metadata"));
+    }
     convert(resource, &mut object, events::to_events_group);
     let revision = stored.mod_revision.to_string();
     meta::set(&mut object, "resourceVersion", Some(revision.into()));

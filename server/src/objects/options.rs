@@ -132,7 +132,12 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// The resourceVersion that the object must have.
     pub resource_version: Option<String>,
+    /// Delete the object even if what is stored cannot be read.
+    pub ignore_read_error: bool,
 }
+
+/// The option to delete what cannot be read, which stands alone.
+const IGNORE_READ_ERROR: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
@@ -178,6 +183,7 @@ impl DeleteOptions {
             orphan_dependents: body.get("orphanDependents").and_then(Value::as_bool),
             uid: precondition("uid"),
             resource_version: precondition("resourceVersion"),
+            ignore_read_error: body.get(IGNORE_READ_ERROR) == Some(&true.into()),
             ..Self::default()
         };
         let propagation = body.get("propagationPolicy").and_then(Value::as_str);
@@ -204,6 +210,7 @@ impl DeleteOptions {
                 "orphanDependents" if !value.is_empty() => {
                     options.orphan_dependents = Some(!["false", "0"].contains(&value));
                 }
+                IGNORE_READ_ERROR => options.ignore_read_error = ["true", "1"].contains(&value),
                 _ => {}
             }
         }
@@ -235,6 +242,23 @@ impl DeleteOptions {
             }
         };
         self.dry_run = read_dry_run(dry_runs, &mut faults);
+        if self.ignore_read_error {
+            let others = [
+                (".dryRun", self.dry_run),
+                (".propagationPolicy", propagation.is_some()),
+                (".orphanDependents", self.orphan_dependents.is_some()),
+                (".gracePeriodSeconds", self.grace_period.is_some()),
+                (
+                    ".preconditions",
+                    self.uid.is_some() || self.resource_version.is_some(),
+                ),
+            ];
+            for (other, _) in others.iter().filter(|(_, is_set)| *is_set) {
+                let detail = format!("cannot be set together with {other}");
+                let value = Some(true.into());
+                faults.push(fault(IGNORE_READ_ERROR, Reason::Invalid, value, &detail));
+            }
+        }
         match faults.as_slice() {
             [] => Ok(self),
             faults => Err(Failure::invalid_options("DeleteOptions", faults)),

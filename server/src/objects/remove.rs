@@ -31,6 +31,8 @@ struct Note {
 
 enum Kind {
     Removed,
+    /// Removed, and there is nothing to show.
+    Unreadable,
     Marked,
     Pending,
 }
@@ -59,8 +61,18 @@ impl Objects {
         let key = at.key()?;
         let decide = |base: Option<&KeyValue>| {
             let base = base.ok_or_else(|| at.not_found())?;
-            let old = encode::served(resource, base)?;
             let kept = base.value.clone();
+            let old = match encode::served(resource, base) {
+                Err(_) if options.ignore_read_error => {
+                    let note = Note {
+                        object: Value::Null,
+                        stored: kept,
+                        verdict: Kind::Unreadable,
+                    };
+                    return Ok((Change::Delete, note));
+                }
+                old => old?,
+            };
             let (change, object, stored, verdict) =
                 match delete::decide(resource, &old, options, self.environment.now())? {
                     Verdict::Remove => (Change::Delete, old, kept, Kind::Removed),
@@ -104,6 +116,7 @@ impl Objects {
         let builtin = !resource.is_custom();
         let shown = match verdict {
             Kind::Marked => true,
+            Kind::Unreadable => false,
             Kind::Removed => builtin && SHOWN_WHEN_GONE.contains(&&*resource.kind),
             Kind::Pending => {
                 let kind = &*resource.kind;

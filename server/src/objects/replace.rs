@@ -89,9 +89,9 @@ impl Objects {
         loop {
             let step = |old: Option<&Value>| decided(old, admitted);
             match self.change(at, options.dry_run, step).await {
-                Ok(mut answer) => {
-                    answer.warnings.splice(0..0, warnings);
-                    return Ok(answer);
+                Ok(answer) => {
+                    let all = [warnings, answer.warnings.clone()].concat();
+                    return Ok(answer.with_warnings(all));
                 }
                 Err(Stop::Failed(failure)) => return Err(failure),
                 Err(Stop::NotAdmitted(object)) => {

@@ -120,7 +120,8 @@ pub fn decide(
         generation
     };
     meta::set(&mut new, "generation", generation.map(Value::from));
-    let warnings = body::remove_duplicate_owners(&mut new);
+    let mut warnings = body::finalizer_warnings(resource, &new, Some(old));
+    warnings.extend(body::remove_duplicate_owners(&mut new));
 
     let mut faults = immutable(&new, old);
     faults.extend(match part {
@@ -137,7 +138,7 @@ pub fn decide(
     } else {
         Next::Write(new)
     };
-    Ok((next, warnings.into_iter().collect()))
+    Ok((next, warnings))
 }
 
 /// The version of the object that the client knows must be the newest, if it names one and wherever it must name one.

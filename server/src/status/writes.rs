@@ -8,6 +8,9 @@ use crate::resources::Resource;
 use crate::storage::StorageError;
 use crate::validation::{Invalid, Reason};
 
+/// How many characters of a patched object a refusal shows.
+const MAX_SHOWN: usize = 4096;
+
 impl Failure {
     /// The request is understood and will not be done.
     pub fn forbidden(resource: &Resource, name: &str, why: impl fmt::Display) -> Self {
@@ -125,11 +128,13 @@ impl Failure {
 
     /// What a patch makes of the object is none of its kind. `shown` is the patch or what it made.
     pub fn patched_invalid(shown: &str, why: impl fmt::Display) -> Self {
+        // It is shown twice, and an object may have millions of bytes.
+        let shown: String = shown.chars().take(MAX_SHOWN).collect();
         let fault = Invalid {
             field: "patch".to_owned(),
             reason: Reason::Invalid,
             value: Some(shown.into()),
-            detail: why.to_string(),
+            detail: why.to_string().chars().take(MAX_SHOWN).collect(),
         };
         let message = format!(" \"\" is invalid: {fault}");
         Self::new(422, "Invalid", message).with(Details {
