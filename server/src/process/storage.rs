@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{RunError, compaction};
 use crate::config::{EtcdSettings, Settings, Store};
+use crate::files;
 use crate::serve::Shutdown;
 use crate::storage::embedded::{Embedded, Options};
 use crate::storage::etcd::{self, Compactor, Credentials, Etcd, Tls};
@@ -31,6 +32,8 @@ pub(super) async fn open(
         }
         Store::Embedded => {
             let objects = folder.join("objects");
+            let made = files::private_folder(&objects);
+            made.map_err(|error| RunError::of(objects.display(), error))?;
             // It reads its log, which takes time.
             let open = move || Embedded::open(objects, Options::default());
             let opened = tokio::task::spawn_blocking(open).await;

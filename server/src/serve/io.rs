@@ -77,11 +77,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Io<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        if self.opening.take(buffer) == 0 {
-            match Pin::new(&mut self.stream).poll_read(context, buffer) {
-                Poll::Ready(Ok(())) => {}
-                other => return other,
-            }
+        // With what follows them, as if they had never been apart: hyper doubles its buffer for a read that leaves less room
+        // than the last one had.
+        let opened = self.opening.take(buffer);
+        match Pin::new(&mut self.stream).poll_read(context, buffer) {
+            Poll::Ready(Ok(())) => {}
+            // What is to be said about the stream will be said again.
+            _ if opened > 0 => {}
+            other => return other,
         }
         if buffer.filled().len() > before {
             self.activity.received(self.clock.now());

@@ -37,7 +37,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 20_000,
+            connections: 16_000,
             header_bytes: 32 * 1024,
             url_bytes: 16 * 1024,
             body_bytes: 3 * 1024 * 1024,
