@@ -107,6 +107,8 @@ enum Benchmark {
     Core,
     /// The watch cache: what changes, watchers, lists and objects cost, and how that grows
     Cache,
+    /// Connections of the server: what an idle one costs in memory
+    Connections,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
 }
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
                 bench::program("ringwatch-server", "cache")?;
                 bench::program("ringwatch-server", "cache-memory")
             }
+            Benchmark::Connections => bench::program("ringwatch-server", "connections"),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
         },
         Task::Fuzz { target, seconds } => {
