@@ -119,10 +119,8 @@ fn main() -> ExitCode {
         Task::Test { quick } => test::run_all(quick),
         Task::Bench { what } => match what {
             Benchmark::Core => bench::operations("ringwatch-core"),
-            Benchmark::Cache => {
-                bench::program("ringwatch-server", "cache")?;
-                bench::program("ringwatch-server", "cache-memory")
-            }
+            Benchmark::Cache => bench::program("ringwatch-server", "cache")
+                .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Connections => bench::program("ringwatch-server", "connections"),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
         },
