@@ -19,13 +19,14 @@ use http::{Request, Response};
 use http_body::Frame;
 use mimalloc::MiMalloc;
 use ringwatch_server::body::{Body, BoxError};
+use ringwatch_server::process::use_small_pages;
 use ringwatch_server::serve::{Handler, Incoming, Limits, Listener, Peer, Shutdown, serve};
 use ringwatch_server::tls::{self, Authority, Certificate};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// As in the server.
+/// The server's own.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -66,8 +67,14 @@ impl http_body::Body for Never {
     }
 }
 
+fn run_server(role: &str) {
+    // As in the server.
+    use_small_pages();
+    serve_quietly(role);
+}
+
 #[tokio::main(worker_threads = 2)]
-async fn run_server(role: &str) {
+async fn serve_quietly(role: &str) {
     let address = "127.0.0.1:0".parse().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::open(folder.path()).unwrap();

@@ -5,7 +5,7 @@
 //!   --config FILE ─┴─► as flags ──────┘          (typed, and fitting together)
 //! ```
 //!
-//! There is one list of settings, that of the [flags](flags). A file has the same names without the dashes, and each of its
+//! There is one list of settings, that of the flags. A file has the same names without the dashes, and each of its
 //! lines is read as the flag it stands for; so a name, its meaning and its check exist once. What is wrong is said with
 //! its place: the flag, or file, line and name.
 

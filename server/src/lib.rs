@@ -5,6 +5,7 @@
 //!   embedded ─┘      └────────── cache off ───────────────┘
 //!   resources ──► discovery, openapi
 //!   bytes ──► schema ──► defaults ──► validation ──► an object that may be stored
+//!   config ──► process ──► serve (tls, auth) ──► answers (body)
 //! ```
 
 pub mod api;

@@ -14,6 +14,7 @@ mod compaction;
 mod data_folder;
 mod descriptors;
 mod logs;
+mod memory;
 mod signals;
 mod storage;
 
@@ -37,6 +38,8 @@ use crate::tls::{self, Authority, Certificate};
 
 use self::admin::Admin;
 use self::data_folder::DataFolder;
+
+pub use self::memory::use_small_pages;
 
 /// What the API is made of.
 #[derive(Clone)]
@@ -62,6 +65,7 @@ fn handler(parts: Parts) -> Arc<Api> {
 
 /// Runs the server until it is told to stop.
 pub fn run(settings: Settings) -> Result<(), RunError> {
+    use_small_pages();
     logs::start(settings.log_format, settings.log_level.clone());
     let runtime = Runtime::new().map_err(|error| RunError::of("no threads", error))?;
     runtime.block_on(run_until_stopped(settings))

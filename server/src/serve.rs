@@ -11,7 +11,7 @@
 //!
 //! A connection costs little while nothing happens on it, since most of them are watches: the future of a handler is freed
 //! when its answer begins, write buffers are bounded by [`Limits::buffer_bytes`], and timers are looked at, not
-//! reset, per request. `cargo bench -p ringwatch-server --bench connections` measures it.
+//! reset, per request. `cargo xtask bench connections` measures it.
 //!
 //! ```
 //! use std::sync::Arc;

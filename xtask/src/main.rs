@@ -117,6 +117,8 @@ enum Benchmark {
     Core,
     /// The watch cache: what changes, watchers, lists and objects cost, and how that grows
     Cache,
+    /// Connections of the server: what an idle one costs in memory
+    Connections,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
 }
@@ -129,6 +131,7 @@ fn main() -> ExitCode {
             Benchmark::Core => bench::operations("ringwatch-core"),
             Benchmark::Cache => bench::program("ringwatch-server", "cache")
                 .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
+            Benchmark::Connections => bench::program("ringwatch-server", "connections"),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
         },
         Task::Fuzz { target, seconds } => {
