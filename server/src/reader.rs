@@ -135,10 +135,6 @@ impl Reader {
 }
 
 /// A running watch. Dropping it ends it.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is the usual one: a box would be one more allocation for each of many watches"
-)]
 pub enum Watch {
     /// From memory.
     Cached(cache::Watch),

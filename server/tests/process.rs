@@ -45,7 +45,7 @@ fn with_only_the_binary_there_is_a_server_for_its_admin() {
     for wrong in [None, Some("wrong"), Some(&token[1..])] {
         let (status, body) = server.get("/nowhere", wrong);
         assert_eq!(status, 401);
-        assert!(body.contains("\"reason\": \"Unauthorized\""), "{body}");
+        assert!(body.contains("\"reason\":\"Unauthorized\""), "{body}");
     }
     // A wrong token is refused even where none is needed.
     assert_eq!(server.get("/version", Some("wrong")).0, 401);

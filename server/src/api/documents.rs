@@ -1,14 +1,12 @@
 //! What the server says of itself: discovery, OpenAPI, version, health.
 
 use http::{HeaderValue, Response, StatusCode, header};
-use serde_json::json;
 
 use super::{handler::Head, surface::Surface};
 use crate::body::Body;
 use crate::discovery::{Discovery, Document, Style};
 use crate::openapi::{Packed, v2};
 use crate::resources::Route;
-use crate::schema::KUBERNETES_VERSION;
 
 /// A discovery document; `None` if there is none at this route.
 pub(super) fn discovery(
@@ -136,19 +134,7 @@ fn typed(body: Body, content_type: &'static str) -> Response<Body> {
 
 /// `/version`.
 pub(super) fn version() -> Response<Body> {
-    let mut numbers = KUBERNETES_VERSION.trim_start_matches('v').split('.');
-    let (major, minor) = (numbers.next().unwrap_or("1"), numbers.next().unwrap_or("0"));
-    let version = json!({
-        "major": major,
-        "minor": minor,
-        "gitVersion": format!("{KUBERNETES_VERSION}+ringwatch-{}", env!("CARGO_PKG_VERSION")),
-        "gitCommit": "",
-        "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "",
-        "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
-    });
+    let version = crate::version::document();
     typed(
         Body::from(crate::indent::indented(version.to_string().as_bytes())),
         "application/json",

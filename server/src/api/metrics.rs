@@ -10,9 +10,17 @@ use crate::body::Body;
 use crate::cache::{Kind, Sample};
 use crate::reader::Reader;
 
+/// Numbers of one name.
+struct Family {
+    /// One of them, for what they share.
+    sample: Sample,
+    /// Labels and values.
+    values: Vec<(String, f64)>,
+}
+
 /// Everything that is counted. `in_flight` are the requests that read and that write.
 pub(super) fn answer(surface: &Surface, in_flight: (usize, usize)) -> Response<Body> {
-    let mut families: BTreeMap<&str, (Sample, Vec<(String, f64)>)> = BTreeMap::new();
+    let mut families: BTreeMap<&str, Family> = BTreeMap::new();
     for (prefix, reader) in surface.readers() {
         let Reader::Cached(cache) = reader else {
             continue;
@@ -24,14 +32,15 @@ pub(super) fn answer(surface: &Surface, in_flight: (usize, usize)) -> Response<B
                 // Writing to a string cannot fail.
                 let _ = write!(labels, ",{name}=\"{value}\"");
             }
-            let family = families
-                .entry(sample.name)
-                .or_insert_with(|| (sample, Vec::new()));
-            family.1.push((labels, sample.value));
+            let family = families.entry(sample.name).or_insert_with(|| Family {
+                sample,
+                values: Vec::new(),
+            });
+            family.values.push((labels, sample.value));
         }
     }
     let mut text = String::new();
-    for (name, (sample, values)) in families {
+    for (name, Family { sample, values }) in families {
         let kind = match sample.kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",

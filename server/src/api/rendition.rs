@@ -296,11 +296,11 @@ impl Rendition {
     /// The event that tells why a watch ends.
     pub fn error(&self, failure: &Failure, out: &mut Vec<u8>) {
         let status = failure.to_value();
-        if self.answer.media == Media::Protobuf {
-            if let Ok(envelope) = protobuf::encode_value(&status) {
-                out.extend_from_slice(&protobuf::frame("ERROR", &envelope));
-                return;
-            }
+        if self.answer.media == Media::Protobuf
+            && let Ok(envelope) = protobuf::encode_value(&status)
+        {
+            out.extend_from_slice(&protobuf::frame("ERROR", &envelope));
+            return;
         }
         frame("ERROR", status.to_string().as_bytes(), out);
     }

@@ -62,12 +62,15 @@ pub fn everything() -> Predicate {
     }
 }
 
+type Labels = LabelSelector<Box<str>, Box<[Requirement]>>;
+type Fields = FieldSelector<Box<str>, Box<[Requirement]>>;
+
 /// A predicate as a watch keeps it, for as long as it lasts: without memory for what it does not demand.
 #[derive(Debug)]
 pub(super) struct Selection {
     scope: Option<Box<Scope<Box<str>>>>,
-    labels: Option<Box<LabelSelector<Box<str>, Box<[Requirement]>>>>,
-    fields: Option<Box<FieldSelector<Box<str>, Box<[Requirement]>>>>,
+    labels: Option<Box<Labels>>,
+    fields: Option<Box<Fields>>,
 }
 
 impl From<Predicate> for Selection {
