@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ringwatch_core::revision::StartFrom;
 
-use super::{INITIAL, MATCH, Options, Version, forbidden, unsupported};
+use super::{MATCH, Options, Version, forbidden, list, unsupported};
 use crate::api::query::Query;
 use crate::cache::{WatchRequest, WatchStart};
 use crate::resources::Target;
@@ -77,37 +77,31 @@ fn default(options: &mut Options<'_>) {
 }
 
 fn validate(options: &Options<'_>) -> Result<(), Failure> {
+    // The old paths watch without being told to, and are checked as lists.
+    if !options.watch {
+        return list::validate(options);
+    }
     let mut faults = Vec::new();
     let matching = options.version_match;
-    if !options.watch {
-        // The old paths are checked as lists.
-        if options.send_initial_events.is_some() {
-            faults.push(forbidden(
-                INITIAL,
-                "sendInitialEvents is forbidden for list",
-            ));
-        }
-    } else {
-        match options.send_initial_events {
-            None if !matching.is_empty() => faults.push(forbidden(
-                MATCH,
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )),
-            Some(_) if matching != "NotOlderThan" => faults.push(forbidden(
-                MATCH,
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            )),
-            _ => {}
-        }
-        if !matching.is_empty() && matching != "NotOlderThan" {
-            faults.push(unsupported(MATCH, matching, &["NotOlderThan"]));
-        }
-        if !matching.is_empty() && !options.continue_token.is_empty() {
-            faults.push(forbidden(
-                MATCH,
-                "resourceVersionMatch is forbidden when continue is provided",
-            ));
-        }
+    match options.send_initial_events {
+        None if !matching.is_empty() => faults.push(forbidden(
+            MATCH,
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        )),
+        Some(_) if matching != "NotOlderThan" => faults.push(forbidden(
+            MATCH,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        )),
+        _ => {}
+    }
+    if !matching.is_empty() && matching != "NotOlderThan" {
+        faults.push(unsupported(MATCH, matching, &["NotOlderThan"]));
+    }
+    if !matching.is_empty() && !options.continue_token.is_empty() {
+        faults.push(forbidden(
+            MATCH,
+            "resourceVersionMatch is forbidden when continue is provided",
+        ));
     }
     match faults.as_slice() {
         [] => Ok(()),
