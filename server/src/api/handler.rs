@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::query::Query;
@@ -19,8 +20,6 @@ use crate::resources::{Route, Target};
 use crate::serve::{Handler, Incoming, Kind, Peer};
 use crate::status::Failure;
 
-/// The longest body that is read.
-const BODY: usize = 3 * 1024 * 1024;
 /// How long storage may take to say that it is there.
 const STORAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -131,7 +130,7 @@ impl Api {
         }
         let timeout = self.parts.settings.request_timeout;
         let answer = async {
-            let body = collect(body).await?;
+            let body = collect(body, self.parts.settings.limits.body_bytes).await?;
             write::write(self, &surface, target, &query, asked, body).await
         };
         let answered = tokio::time::timeout(timeout, answer).await;
@@ -206,11 +205,15 @@ fn access<'a>(target: &'a Target, verb: &'a str) -> Access<'a> {
     }
 }
 
-/// The whole body, if it is not too long.
-async fn collect(body: Incoming) -> Result<Bytes, Failure> {
-    match Limited::new(body, BODY).collect().await {
+/// The whole body, if it is not too long. One that says so itself is not waited for.
+async fn collect(body: Incoming, limit: u32) -> Result<Bytes, Failure> {
+    let limit = limit as usize;
+    if body.size_hint().lower() > limit as u64 {
+        return Err(Failure::body_too_large(limit));
+    }
+    match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Failure::body_too_large(BODY)),
+        Err(error) if error.is::<LengthLimitError>() => Err(Failure::body_too_large(limit)),
         Err(error) => Err(Failure::bad_request(format!(
             "the body could not be read: {error}"
         ))),
