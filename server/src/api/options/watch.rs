@@ -10,10 +10,6 @@ use crate::cache::{WatchRequest, WatchStart};
 use crate::resources::Target;
 use crate::status::Failure;
 
-/// How long a watch lasts that does not say: somewhere between this and twice this, so that watches that began
-/// together do not end together.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1_800);
-
 /// A watch, ready to be asked of a reader.
 #[derive(Debug)]
 pub struct WatchPlan {
@@ -28,8 +24,13 @@ pub struct WatchPlan {
 }
 
 impl WatchPlan {
-    /// Reads and checks the options of a watch.
-    pub fn parse(target: &Target, query: &Query<'_>) -> Result<Self, Failure> {
+    /// Reads and checks the options of a watch. One that does not say how long it lasts does so for at least
+    /// `min_timeout` and at most twice as long, so that watches that began together do not end together.
+    pub fn parse(
+        target: &Target,
+        query: &Query<'_>,
+        min_timeout: Duration,
+    ) -> Result<Self, Failure> {
         let mut options = Options::decode(target, query)?;
         if options.watch {
             default(&mut options);
@@ -51,7 +52,7 @@ impl WatchPlan {
         let seconds = options.timeout.filter(|seconds| *seconds != 0);
         let timeout = match seconds {
             Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
-            None => crate::backoff::jittered(DEFAULT_TIMEOUT, DEFAULT_TIMEOUT),
+            None => crate::backoff::jittered(min_timeout, min_timeout),
         };
         Ok(Self {
             request: WatchRequest {
