@@ -24,6 +24,7 @@ mod read;
 pub mod rendition;
 mod reviews;
 pub mod surface;
+mod timeout;
 mod watch;
 mod write;
 

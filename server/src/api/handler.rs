@@ -9,7 +9,7 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::query::Query;
-use super::{Api, documents, metrics, options, read, rendition, write};
+use super::{Api, documents, metrics, options, read, rendition, timeout, write};
 use crate::auth::{Access, Caller};
 use crate::body::Body;
 use crate::compress;
@@ -111,6 +111,7 @@ impl Api {
             if !reads {
                 return Err(Failure::method_not_allowed());
             }
+            timeout::allowed(&query, self.parts.settings.request_timeout)?;
             let _place = self.admit(Kind::ReadOnly)?;
             if route == Route::NonResource {
                 return Ok(self.other(asked).await);
@@ -125,11 +126,15 @@ impl Api {
             _ if reads => Kind::ReadOnly,
             _ => Kind::Mutating,
         })?;
-        if reads {
-            return read::read(self, &surface, target, &query, asked.head).await;
+        let read = || read::read(self, &surface, target, &query, asked.head);
+        if verb == "watch" {
+            return read().await;
         }
-        let timeout = self.parts.settings.request_timeout;
+        let timeout = timeout::allowed(&query, self.parts.settings.request_timeout)?;
         let answer = async {
+            if reads {
+                return read().await;
+            }
             let body = collect(body, self.parts.settings.limits.body_bytes).await?;
             write::write(self, &surface, target, &query, asked, body).await
         };
