@@ -19,6 +19,8 @@ mod requests;
 mod rows;
 #[path = "api/server.rs"]
 mod server;
+#[path = "api/settings.rs"]
+mod settings;
 #[path = "api/steps.rs"]
 mod steps;
 #[path = "api/watch.rs"]

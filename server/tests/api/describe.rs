@@ -64,7 +64,7 @@ pub(crate) fn answer(response: &Response) -> String {
     };
     match text(&body, "/kind") {
         "Status" if text(&body, "/status") == "Failure" => failure(status, &body),
-        kind => format!("{status} {kind}"),
+        kind => format!("{status} {kind}").trim_end().to_owned(),
     }
 }
 
