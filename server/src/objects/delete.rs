@@ -160,7 +160,7 @@ fn finalizers(resource: &Resource, object: &Value, options: &DeleteOptions) -> V
         (None, None) if orphans_by_default(resource) => Propagation::Orphan,
         (None, None) => Propagation::Background,
     };
-    let collected = !(resource.kind == "Event" && !resource.is_custom());
+    let collected = resource.kind != "Event" || resource.is_custom();
     let added = match policy {
         Propagation::Orphan if collected => Some(ORPHAN),
         Propagation::Foreground if collected => Some(FOREGROUND),
