@@ -156,8 +156,11 @@ fn repeat(text: &str) -> String {
         let (count, after) = after.split_once(':').expect("a count");
         let (part, after) = after.split_once(">>").expect("an end");
         repeated += before;
-        for index in 0..count.parse::<usize>().expect("a number") {
-            repeated += &part.replace('#', &index.to_string());
+        let count: usize = count.parse().expect("a number");
+        if part.contains('#') {
+            repeated.extend((0..count).map(|index| part.replace('#', &index.to_string())));
+        } else {
+            repeated += &part.repeat(count);
         }
         rest = after;
     }
