@@ -24,6 +24,7 @@ mod read;
 pub mod rendition;
 mod reviews;
 pub mod surface;
+mod timeout;
 mod watch;
 mod write;
 
@@ -54,7 +55,8 @@ impl Api {
             cache: cache::Options::default(),
         };
         let address = parts.address.to_string();
-        let surface = Surface::start(Catalog::builtin(), &address, &parts.storage, &options);
+        let catalog = Catalog::builtin_with(parts.settings.event_ttl);
+        let surface = Surface::start(catalog, &address, &parts.storage, &options);
         let api = Arc::new(Self {
             objects: Objects::new(parts.storage.clone()),
             surface: RwLock::new(Arc::new(surface)),

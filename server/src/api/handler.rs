@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::query::Query;
-use super::{Api, documents, metrics, options, read, rendition, write};
+use super::{Api, documents, metrics, options, read, rendition, timeout, write};
 use crate::auth::{Access, Caller};
 use crate::body::Body;
 use crate::compress;
@@ -110,6 +111,7 @@ impl Api {
             if !reads {
                 return Err(Failure::method_not_allowed());
             }
+            timeout::allowed(&query, self.parts.settings.request_timeout)?;
             let _place = self.admit(Kind::ReadOnly)?;
             if route == Route::NonResource {
                 return Ok(self.other(asked).await);
@@ -124,12 +126,16 @@ impl Api {
             _ if reads => Kind::ReadOnly,
             _ => Kind::Mutating,
         })?;
-        if reads {
-            return read::read(self, &surface, target, &query, asked.head).await;
+        let read = || read::read(self, &surface, target, &query, asked.head);
+        if verb == "watch" {
+            return read().await;
         }
-        let timeout = self.parts.settings.request_timeout;
+        let timeout = timeout::allowed(&query, self.parts.settings.request_timeout)?;
         let answer = async {
-            let body = collect(body, self.parts.settings.limits.body_bytes as usize).await?;
+            if reads {
+                return read().await;
+            }
+            let body = collect(body, self.parts.settings.limits.body_bytes).await?;
             write::write(self, &surface, target, &query, asked, body).await
         };
         let answered = tokio::time::timeout(timeout, answer).await;
@@ -204,8 +210,12 @@ fn access<'a>(target: &'a Target, verb: &'a str) -> Access<'a> {
     }
 }
 
-/// The whole body, if it is not too long.
-async fn collect(body: Incoming, limit: usize) -> Result<Bytes, Failure> {
+/// The whole body, if it is not too long. One that says so itself is not waited for.
+async fn collect(body: Incoming, limit: u32) -> Result<Bytes, Failure> {
+    let limit = limit as usize;
+    if body.size_hint().lower() > limit as u64 {
+        return Err(Failure::body_too_large(limit));
+    }
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Failure::body_too_large(limit)),

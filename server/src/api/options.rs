@@ -6,6 +6,7 @@
 //! ```
 
 mod list;
+mod refusals;
 mod selectors;
 mod watch;
 

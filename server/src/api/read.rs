@@ -44,7 +44,7 @@ pub(super) async fn read(
     };
     let rendition = rendition(resource, request, query, head)?;
     if watches {
-        let plan = WatchPlan::parse(target, query)?;
+        let plan = WatchPlan::parse(target, query, api.parts.settings.min_request_timeout)?;
         return watch::watch(reader, plan, rendition, head.gzip).await;
     }
     let Some(name) = &target.name else {

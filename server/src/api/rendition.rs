@@ -330,7 +330,12 @@ impl Rendition {
         match serde_json::from_slice(json) {
             Ok(Value::Object(mut event)) => {
                 resources::events::to_events_group(&mut event);
-                Cow::Owned(Value::Object(event).to_string().into_bytes())
+                // Kind and version first, as in all other objects: items of lists go without.
+                event.remove("kind");
+                event.remove("apiVersion");
+                let rest = Value::Object(event).to_string();
+                let rest = rest.strip_prefix('{').unwrap_or(&rest);
+                Cow::Owned([&self.type_prefix, rest].concat().into_bytes())
             }
             _ => Cow::Borrowed(json),
         }

@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Resource, Text, builtin};
 
@@ -81,6 +82,16 @@ impl Catalog {
     pub fn builtin() -> Self {
         // A test shows that the table names each resource once.
         Self::new(builtin::resources()).unwrap_or_else(|duplicate| unreachable!("{duplicate}"))
+    }
+
+    /// The built-in resources, with events that are kept for so long.
+    pub fn builtin_with(event_ttl: Duration) -> Self {
+        let mut resources = builtin::resources();
+        for stored in resources.iter_mut().filter_map(|row| row.storage.as_mut()) {
+            // Nothing else is forgotten by itself.
+            stored.ttl = stored.ttl.map(|_| event_ttl);
+        }
+        Self::new(resources).unwrap_or_else(|duplicate| unreachable!("{duplicate}"))
     }
 
     /// These resources and no others.

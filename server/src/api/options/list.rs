@@ -77,7 +77,8 @@ impl Paging {
     }
 }
 
-fn validate(options: &Options<'_>) -> Result<(), Failure> {
+/// Refuses what contradicts itself.
+pub(super) fn validate(options: &Options<'_>) -> Result<(), Failure> {
     let mut faults = Vec::new();
     if !options.version_match.is_empty() {
         if options.resource_version.is_empty() {

@@ -3,16 +3,16 @@
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::selector::{FieldSelector, LabelSelector};
 
-use super::{Selected, Table};
+use super::{Selected, Table, refusals};
 use crate::resources::Target;
 use crate::status::Failure;
 
 /// Which objects a request wants.
 pub(super) fn predicate(target: &Target, labels: &str, fields: &str) -> Result<Selected, Failure> {
     let labels = LabelSelector::<Box<str>, Table>::parse(labels.into())
-        .map_err(|error| Failure::bad_request(error.to_string()))?;
+        .map_err(|error| Failure::bad_request(refusals::label(labels, &error)))?;
     let fields = FieldSelector::<Box<str>, Table>::parse(fields.into())
-        .map_err(|error| Failure::bad_request(error.to_string()))?;
+        .map_err(|error| Failure::bad_request(refusals::field(fields, &error)))?;
     for requirement in fields.requirements() {
         let name = requirement.key();
         let metadata = name == "metadata.name" || name == "metadata.namespace";

@@ -4,15 +4,11 @@ use std::time::Duration;
 
 use ringwatch_core::revision::StartFrom;
 
-use super::{INITIAL, MATCH, Options, Version, forbidden, unsupported};
+use super::{MATCH, Options, Version, forbidden, list, unsupported};
 use crate::api::query::Query;
 use crate::cache::{WatchRequest, WatchStart};
 use crate::resources::Target;
 use crate::status::Failure;
-
-/// How long a watch lasts that does not say: somewhere between this and twice this, so that watches that began
-/// together do not end together.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1_800);
 
 /// A watch, ready to be asked of a reader.
 #[derive(Debug)]
@@ -28,8 +24,13 @@ pub struct WatchPlan {
 }
 
 impl WatchPlan {
-    /// Reads and checks the options of a watch.
-    pub fn parse(target: &Target, query: &Query<'_>) -> Result<Self, Failure> {
+    /// Reads and checks the options of a watch. One that does not say how long it lasts does so for at least
+    /// `min_timeout` and at most twice as long, so that watches that began together do not end together.
+    pub fn parse(
+        target: &Target,
+        query: &Query<'_>,
+        min_timeout: Duration,
+    ) -> Result<Self, Failure> {
         let mut options = Options::decode(target, query)?;
         if options.watch {
             default(&mut options);
@@ -51,7 +52,7 @@ impl WatchPlan {
         let seconds = options.timeout.filter(|seconds| *seconds != 0);
         let timeout = match seconds {
             Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
-            None => crate::backoff::jittered(DEFAULT_TIMEOUT, DEFAULT_TIMEOUT),
+            None => crate::backoff::jittered(min_timeout, min_timeout),
         };
         Ok(Self {
             request: WatchRequest {
@@ -77,37 +78,31 @@ fn default(options: &mut Options<'_>) {
 }
 
 fn validate(options: &Options<'_>) -> Result<(), Failure> {
+    // The old paths watch without being told to, and are checked as lists.
+    if !options.watch {
+        return list::validate(options);
+    }
     let mut faults = Vec::new();
     let matching = options.version_match;
-    if !options.watch {
-        // The old paths are checked as lists.
-        if options.send_initial_events.is_some() {
-            faults.push(forbidden(
-                INITIAL,
-                "sendInitialEvents is forbidden for list",
-            ));
-        }
-    } else {
-        match options.send_initial_events {
-            None if !matching.is_empty() => faults.push(forbidden(
-                MATCH,
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )),
-            Some(_) if matching != "NotOlderThan" => faults.push(forbidden(
-                MATCH,
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            )),
-            _ => {}
-        }
-        if !matching.is_empty() && matching != "NotOlderThan" {
-            faults.push(unsupported(MATCH, matching, &["NotOlderThan"]));
-        }
-        if !matching.is_empty() && !options.continue_token.is_empty() {
-            faults.push(forbidden(
-                MATCH,
-                "resourceVersionMatch is forbidden when continue is provided",
-            ));
-        }
+    match options.send_initial_events {
+        None if !matching.is_empty() => faults.push(forbidden(
+            MATCH,
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        )),
+        Some(_) if matching != "NotOlderThan" => faults.push(forbidden(
+            MATCH,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        )),
+        _ => {}
+    }
+    if !matching.is_empty() && matching != "NotOlderThan" {
+        faults.push(unsupported(MATCH, matching, &["NotOlderThan"]));
+    }
+    if !matching.is_empty() && !options.continue_token.is_empty() {
+        faults.push(forbidden(
+            MATCH,
+            "resourceVersionMatch is forbidden when continue is provided",
+        ));
     }
     match faults.as_slice() {
         [] => Ok(()),

@@ -1,0 +1,21 @@
+//! Selectors, paths, methods, forms of answers, and writes.
+
+use crate::server::Server;
+use crate::steps;
+
+#[test]
+fn reads_are_answered_as_the_table_says() {
+    let server = Server::start(&[]);
+    steps::take(&server, include_str!("../golden/api/reads.txt"), 60, |_| {});
+}
+
+#[test]
+fn writes_are_answered_as_the_table_says() {
+    let server = Server::start(&[]);
+    steps::take(
+        &server,
+        include_str!("../golden/api/writes.txt"),
+        60,
+        |_| {},
+    );
+}
