@@ -119,6 +119,8 @@ enum Benchmark {
     Cache,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
+    /// The server as a process: fan-out, lists, memory, start, beside a bare loop over sockets
+    Server,
 }
 
 fn main() -> ExitCode {
@@ -130,6 +132,7 @@ fn main() -> ExitCode {
             Benchmark::Cache => bench::program("ringwatch-server", "cache")
                 .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
+            Benchmark::Server => bench::program("ringwatch-server", "server"),
         },
         Task::Fuzz { target, seconds } => {
             let effort = fuzz::Effort {
