@@ -45,7 +45,7 @@ pub(super) async fn read(
     let rendition = rendition(resource, request, query, head)?;
     if watches {
         let plan = WatchPlan::parse(target, query)?;
-        return watch::watch(reader, plan, rendition, head.gzip).await;
+        return watch::watch(reader, plan, rendition, head.gzip, head.websocket).await;
     }
     let Some(name) = &target.name else {
         let plan = ListPlan::parse(target, query)?;
