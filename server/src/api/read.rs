@@ -49,7 +49,7 @@ pub(super) async fn read(
     }
     let Some(name) = &target.name else {
         let plan = ListPlan::parse(target, query)?;
-        return list::list(reader, &plan, rendition, head.gzip).await;
+        return list::list(reader, &plan, rendition, head.gzip, &api.compressed).await;
     };
     if query.get("export").is_some() {
         let message = "the export parameter, deprecated since v1.14, is no longer supported";
