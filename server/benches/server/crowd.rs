@@ -12,6 +12,9 @@ use crate::wire::{Access, Wire, quoted};
 /// Longer than anything measured here should take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Watches that are begun at once.
+const AT_ONCE: usize = 100;
+
 /// Watchers that read. Dropping it ends them.
 pub(crate) struct Crowd {
     records: Vec<Arc<Mutex<Record>>>,
@@ -55,22 +58,32 @@ impl Crowd {
             delivered: AtomicU64::new(0),
             news: Notify::new(),
         });
-        let mut records = Vec::new();
-        let mut tasks = JoinSet::new();
+        let all = paths.len();
+        let mut wires = Vec::with_capacity(all);
         let mut starting = JoinSet::new();
-        for (number, path) in paths.into_iter().enumerate() {
+        for path in paths {
             let access = access.clone();
-            // Not all at once: the handshakes of TLS would time each other out on a small machine.
-            if number % 100 == 99 {
-                starting.join_next().await;
-            }
             starting.spawn(async move {
                 let mut wire = Wire::connect(&access).await;
                 wire.watch(&path).await;
                 wire
             });
+            // Not all at once: the handshakes of TLS would time each other out on a small machine.
+            if starting.len() == AT_ONCE {
+                wires.extend(starting.join_next().await);
+            }
         }
         while let Some(wire) = starting.join_next().await {
+            wires.push(wire);
+        }
+        assert_eq!(
+            wires.len(),
+            all,
+            "a watcher that is not counted would not be missed"
+        );
+        let mut records = Vec::with_capacity(all);
+        let mut tasks = JoinSet::new();
+        for wire in wires {
             let record = Arc::new(Mutex::new(Record::default()));
             records.push(record.clone());
             tasks.spawn(follow(wire.expect("a watch"), record, shared.clone()));
@@ -97,7 +110,14 @@ impl Crowd {
                 news.await;
             }
         };
-        tokio::time::timeout(PATIENCE, reached).await.is_ok()
+        let reached = tokio::time::timeout(PATIENCE, reached).await.is_ok();
+        if !reached {
+            let delivered = self.delivered();
+            println!(
+                "gave up waiting: {delivered} of {events} events; times in the next row mean nothing"
+            );
+        }
+        reached
     }
 
     /// What was seen, if every watcher was to see `expected` events.

@@ -154,11 +154,13 @@ impl Wire {
         assert!(head.starts_with("HTTP/1.1 200"), "GET {path}: {head}");
     }
 
-    /// Waits for bytes, and hands over each event that has come whole. False when the stream has ended.
+    /// Hands over each event that has come whole, and waits for bytes if there is none. False when the stream has ended.
     ///
     /// A chunk holds whole lines, so what is between the lines of events is between chunks.
     pub(crate) async fn events(&mut self, mut each: impl FnMut(&[u8])) -> bool {
-        let open = self.more().await > 0;
+        // What came together with the head is looked at first.
+        let waiting = memchr::memchr(b'\n', &self.buffer).is_some();
+        let open = waiting || self.more().await > 0;
         let mut rest = self.buffer.as_slice();
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, after) = rest.split_at(end);
