@@ -37,6 +37,7 @@ struct Record {
     /// Repeated, out of order, or not an event of an object.
     faults: u64,
     bytes: u64,
+    chunks: u64,
     /// In microseconds.
     latencies: Vec<u32>,
 }
@@ -46,6 +47,8 @@ pub(crate) struct Verdict {
     pub(crate) faults: u64,
     pub(crate) lost: u64,
     pub(crate) bytes_per_event: u64,
+    /// How many events came in one chunk. The bare loop writes one at a time, so compare with it only near 1.
+    pub(crate) events_per_chunk: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
 }
@@ -122,7 +125,7 @@ impl Crowd {
 
     /// What was seen, if every watcher was to see `expected` events.
     pub(crate) fn verdict(&self, expected: u64) -> Verdict {
-        let (mut faults, mut lost, mut bytes, mut events) = (0, 0, 0, 0);
+        let (mut faults, mut lost, mut bytes, mut events, mut chunks) = (0, 0, 0, 0, 0);
         let mut latencies = Vec::new();
         for record in &self.records {
             let record = record.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,6 +133,7 @@ impl Crowd {
             lost += expected.saturating_sub(record.events);
             bytes += record.bytes;
             events += record.events;
+            chunks += record.chunks;
             latencies.extend_from_slice(&record.latencies);
         }
         latencies.sort_unstable();
@@ -141,6 +145,7 @@ impl Crowd {
             faults,
             lost,
             bytes_per_event: bytes / events.max(1),
+            events_per_chunk: events as f64 / chunks.max(1) as f64,
             p50: at(0.5),
             p99: at(0.99),
         }
@@ -159,6 +164,9 @@ async fn follow(mut wire: Wire, record: Arc<Mutex<Record>>, shared: Arc<Shared>)
             })
             .await;
         if count > 0 {
+            let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+            record.chunks = wire.chunks;
+            drop(record);
             shared.delivered.fetch_add(count, Ordering::Relaxed);
             shared.news.notify_waiters();
         }

@@ -90,7 +90,10 @@ async fn run(server: &Server, access: &Access, watchers: usize, over: &str) -> (
 fn delivery(verdict: &Verdict) -> String {
     let (p50, p99) = (millis(verdict.p50), millis(verdict.p99));
     let (lost, faults) = (verdict.lost, verdict.faults);
-    format!("p50 {p50}, p99 {p99}, {lost} lost, {faults} repeated or out of order")
+    let together = verdict.events_per_chunk;
+    format!(
+        "{together:.2} events per write, p50 {p50}, p99 {p99}, {lost} lost, {faults} repeated or out of order"
+    )
 }
 
 /// As many changes as 1 000 watchers take.

@@ -49,6 +49,8 @@ pub(crate) struct Wire {
     stream: Box<dyn Stream>,
     authorization: String,
     buffer: Vec<u8>,
+    /// Chunks of a watch so far: what the server sent at once.
+    pub(crate) chunks: u64,
 }
 
 /// An answer that is whole.
@@ -84,6 +86,7 @@ impl Wire {
             stream,
             authorization,
             buffer: Vec::new(),
+            chunks: 0,
         }
     }
 
@@ -166,6 +169,9 @@ impl Wire {
             let (line, after) = rest.split_at(end);
             if line.first() == Some(&b'{') {
                 each(line);
+            } else if line.len() > 1 {
+                // The length of a chunk; its end is an empty line.
+                self.chunks += 1;
             }
             rest = &after[1..];
         }
