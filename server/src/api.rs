@@ -44,6 +44,8 @@ pub struct Api {
     objects: Objects,
     /// Swapped as a whole when kinds come and go; held to clone the pointer.
     surface: RwLock<Arc<Surface>>,
+    /// Lists that were compressed lately.
+    compressed: list::Compressed,
 }
 
 impl Api {
@@ -60,6 +62,7 @@ impl Api {
         let api = Arc::new(Self {
             objects: Objects::new(parts.storage.clone()),
             surface: RwLock::new(Arc::new(surface)),
+            compressed: list::Compressed::default(),
             parts,
         });
         tokio::spawn(bootstrap(api.clone()));

@@ -121,6 +121,8 @@ enum Benchmark {
     Connections,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
+    /// The server as a process: fan-out, lists, memory, start, beside a bare loop over sockets
+    Server,
 }
 
 fn main() -> ExitCode {
@@ -133,6 +135,7 @@ fn main() -> ExitCode {
                 .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Connections => bench::program("ringwatch-server", "connections"),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
+            Benchmark::Server => bench::program("ringwatch-server", "server"),
         },
         Task::Fuzz { target, seconds } => {
             let effort = fuzz::Effort {

@@ -9,6 +9,7 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::query::Query;
+use super::watch::Offer;
 use super::{Api, documents, metrics, options, read, rendition, timeout, write};
 use crate::auth::{Access, Caller};
 use crate::body::Body;
@@ -32,10 +33,12 @@ pub(super) struct Head<'a> {
     pub(super) content_type: Option<&'a str>,
     /// Whether the client takes gzip.
     pub(super) gzip: bool,
+    /// Whether a watch is to go on as WebSocket.
+    pub(super) websocket: Option<&'a Offer>,
 }
 
 impl<'a> Head<'a> {
-    fn new(headers: &'a HeaderMap) -> Self {
+    fn new(headers: &'a HeaderMap, websocket: Option<&'a Offer>) -> Self {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         Self {
             accept: text(header::ACCEPT),
@@ -43,6 +46,7 @@ impl<'a> Head<'a> {
             user_agent: text(header::USER_AGENT),
             content_type: text(header::CONTENT_TYPE),
             gzip: compress::accepts_gzip(text(header::ACCEPT_ENCODING)),
+            websocket,
         }
     }
 }
@@ -53,8 +57,9 @@ impl Handler for Api {
             .parts
             .authenticator
             .identify(request.headers_mut(), &peer);
-        let (parts, body) = request.into_parts();
-        let head = Head::new(&parts.headers);
+        let (mut parts, body) = request.into_parts();
+        let offer = Offer::take(&mut parts);
+        let head = Head::new(&parts.headers, offer.as_ref());
         let answered = match identified {
             Ok(caller) => {
                 let request = Asked {

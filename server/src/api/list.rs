@@ -1,4 +1,6 @@
-//! Lists and single objects over HTTP.
+//! Lists over HTTP.
+
+mod shared;
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,13 +12,16 @@ use http_body::{Frame, SizeHint};
 use super::failures;
 use super::handler;
 use super::options::{ListPlan, Paging};
-use super::rendition::{LIST_END, Rendition};
+use super::rendition::{ItemCut, LIST_END, Rendition};
 use crate::body::{Body, BoxError};
 use crate::cache::{CacheError, Listing, Object};
 use crate::compress;
 use crate::reader::Reader;
 use crate::status::Failure;
 use crate::table::Page;
+
+pub(super) use shared::Compressed;
+use shared::Content;
 
 /// Pieces in which a list is sent.
 const PIECE: usize = 256 * 1024;
@@ -27,20 +32,22 @@ pub(super) async fn list(
     plan: &ListPlan,
     rendition: Rendition,
     gzip: bool,
+    compressed: &Compressed,
 ) -> Result<Response<Body>, Failure> {
     let listing = reader
         .list(&plan.request)
         .await
         .map_err(|error| failure(&error, &plan.paging))?;
-    answer(listing, plan, rendition, gzip)
+    answer(listing, plan, rendition, gzip, compressed).await
 }
 
 /// The answer for what was listed.
-pub(super) fn answer(
+pub(super) async fn answer(
     listing: Listing,
     plan: &ListPlan,
     rendition: Rendition,
     gzip: bool,
+    compressed: &Compressed,
 ) -> Result<Response<Body>, Failure> {
     let version = listing.revision.to_string();
     let last = listing.continue_after.as_deref();
@@ -55,7 +62,7 @@ pub(super) fn answer(
     };
     let content_type = HeaderValue::from_static(rendition.content_type());
     let (body, compressed) = if rendition.is_plain() {
-        plain(&rendition, &page, listing, gzip)
+        plain(&rendition, &page, listing, gzip.then_some(compressed)).await?
     } else {
         let bytes = rendition.list(&page, &listing.items)?;
         handler::maybe_gzip(bytes, gzip)
@@ -70,23 +77,49 @@ pub(super) fn answer(
     Ok(response)
 }
 
-/// A JSON list: the bytes of the objects as they are, joined while they are sent.
-fn plain(rendition: &Rendition, page: &Page<'_>, listing: Listing, gzip: bool) -> (Body, bool) {
+/// A JSON list: the bytes of the objects as they are, joined while they are sent. Whether it is compressed is told with it.
+async fn plain(
+    rendition: &Rendition,
+    page: &Page<'_>,
+    listing: Listing,
+    gzip: Option<&Compressed>,
+) -> Result<(Body, bool), Failure> {
     let mut head = Vec::with_capacity(256);
     rendition.begin_list(page, &mut head);
+    let cut = rendition.item_cut();
+    let items = listing.items;
+    let size = head.len() + items_size(rendition, &items) + LIST_END.len();
+    if let Some(compressed) = gzip.filter(|_| compress::is_large(size)) {
+        let compress = move |content: &Content| gzipped(content, &cut);
+        let content = Content { head, items };
+        let bytes = compressed.list(content, compress).await?;
+        return Ok((Body::from(bytes), true));
+    }
     let body = ListBody {
-        size: head.len() + items_size(rendition, &listing.items) + LIST_END.len(),
+        size,
         piece: head,
-        items: listing.items,
+        items,
         sent: 0,
-        cut: rendition.item_cut(),
+        cut,
         over: false,
     };
-    if gzip && compress::is_large(body.size) {
-        let bytes = body.joined();
-        return (Body::from(compress::gzip([bytes])), true);
+    Ok((Body::stream(body), false))
+}
+
+/// A list compressed piece by piece, so that it is never there as a whole.
+fn gzipped(content: &Content, cut: &ItemCut) -> Vec<u8> {
+    let mut stream = compress::Stream::new();
+    let mut piece = content.head.clone();
+    for (number, item) in content.items.iter().enumerate() {
+        cut.push(number == 0, item.bytes(), &mut piece);
+        if piece.len() >= PIECE {
+            stream.write(&piece);
+            piece.clear();
+        }
     }
-    (Body::stream(body), false)
+    piece.extend_from_slice(LIST_END);
+    stream.write(&piece);
+    stream.flush()
 }
 
 fn items_size(rendition: &Rendition, items: &[Object]) -> usize {
@@ -103,7 +136,7 @@ struct ListBody {
     items: Vec<Object>,
     /// How many items have been taken.
     sent: usize,
-    cut: super::rendition::ItemCut,
+    cut: ItemCut,
     /// How many bytes are to come.
     size: usize,
     over: bool,
@@ -122,12 +155,6 @@ impl ListBody {
             self.piece.extend_from_slice(LIST_END);
             self.over = true;
         }
-    }
-
-    fn joined(mut self) -> Vec<u8> {
-        self.piece.reserve(self.size);
-        self.fill(usize::MAX);
-        self.piece
     }
 }
 

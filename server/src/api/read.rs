@@ -45,11 +45,11 @@ pub(super) async fn read(
     let rendition = rendition(resource, request, query, head)?;
     if watches {
         let plan = WatchPlan::parse(target, query, api.parts.settings.min_request_timeout)?;
-        return watch::watch(reader, plan, rendition, head.gzip).await;
+        return watch::watch(reader, plan, rendition, head.gzip, head.websocket).await;
     }
     let Some(name) = &target.name else {
         let plan = ListPlan::parse(target, query)?;
-        return list::list(reader, &plan, rendition, head.gzip).await;
+        return list::list(reader, &plan, rendition, head.gzip, &api.compressed).await;
     };
     if query.get("export").is_some() {
         let message = "the export parameter, deprecated since v1.14, is no longer supported";

@@ -81,6 +81,11 @@ impl Rendition {
         self.answer.content_type(self.request)
     }
 
+    /// Whether what is sent is text.
+    pub fn is_text(&self) -> bool {
+        self.answer.media != Media::Protobuf
+    }
+
     /// Whether lists can be sent piece by piece: JSON as it is.
     pub fn is_plain(&self) -> bool {
         self.answer.media == Media::Json

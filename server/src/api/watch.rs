@@ -1,12 +1,16 @@
-//! Watches over HTTP: events as they come, many in one write when many are ready.
+//! Watches over HTTP: events as they come, many in one write when many are ready; or over WebSocket, one in each message.
 
 mod body;
+mod events;
 mod source;
+mod websocket;
 
 use http::{HeaderValue, Response, header};
 
 use body::WatchBody;
+use events::Events;
 use source::Source;
+pub(super) use websocket::Offer;
 
 use super::failures;
 use super::handler;
@@ -23,7 +27,11 @@ pub(super) async fn watch(
     plan: WatchPlan,
     rendition: Rendition,
     gzip: bool,
+    websocket: Option<&Offer>,
 ) -> Result<Response<Body>, Failure> {
+    if let Some(offer) = websocket {
+        offer.check()?;
+    }
     let content_type = HeaderValue::from_static(rendition.content_type());
     let compressed = gzip && plan.is_watch_list;
     let source = if plan.already_over {
@@ -35,8 +43,11 @@ pub(super) async fn watch(
             Err(error) => Source::failed(failures::read(&error)),
         }
     };
-    let body = WatchBody::new(source, rendition, plan.marks_initial_end, compressed);
-    let mut response = Response::new(Body::stream(body));
+    let events = Events::new(source, rendition, plan.marks_initial_end);
+    if let Some(offer) = websocket {
+        return offer.answer(events);
+    }
+    let mut response = Response::new(Body::stream(WatchBody::new(events, compressed)));
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, content_type);

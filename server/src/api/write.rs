@@ -188,7 +188,7 @@ async fn delete_collection(
     let listed = listed.map_err(|error| failures::read(&error))?;
     let places = listed.items.iter().map(Object::key).map(place);
     api.objects.delete_each(resource, places, &options).await?;
-    list::answer(listed, &plan, rendition, head.gzip)
+    list::answer(listed, &plan, rendition, head.gzip, &api.compressed).await
 }
 
 /// Namespace and name of a key.

@@ -1,95 +1,41 @@
 //! The body of a watch's answer.
 
-use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::Frame;
 
-use super::source::{Ended, Source};
-use crate::api::rendition::Rendition;
+use super::events::Events;
 use crate::body::BoxError;
-use crate::cache::WatchEvent;
 use crate::compress;
 
-/// Events taken from the ring at once.
-const EVENTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 /// A piece that has grown to this is sent, and the rest comes in the next: what a slow reader costs is bounded by it.
 const PIECE: usize = 48 * 1024;
 
 /// Events as they come, encoded. Whatever is ready is sent in one piece.
 pub(super) struct WatchBody {
-    source: Source,
-    rendition: Rendition,
-    /// Events taken and not sent yet, the next one last. Empty most of the time, and then without memory.
-    waiting: Vec<WatchEvent>,
-    marks_initial_end: bool,
+    events: Events,
     compressed: bool,
-    over: bool,
 }
 
 impl WatchBody {
-    pub(super) fn new(
-        source: Source,
-        rendition: Rendition,
-        marks_initial_end: bool,
-        compressed: bool,
-    ) -> Self {
-        Self {
-            source,
-            rendition,
-            waiting: Vec::new(),
-            marks_initial_end,
-            compressed,
-            over: false,
-        }
+    pub(super) fn new(events: Events, compressed: bool) -> Self {
+        Self { events, compressed }
     }
 
     /// The next piece; `None` at the end.
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut piece = Vec::new();
-        while !self.over {
-            while piece.len() < PIECE
-                && let Some(event) = self.waiting.pop()
-            {
-                self.encode(&event, &mut piece);
-            }
-            if piece.len() >= PIECE || self.over {
-                break;
-            }
-            self.waiting = Vec::new();
-            match self.source.poll(context, EVENTS, &mut self.waiting) {
+        while piece.len() < PIECE {
+            match self.events.poll_next(context, &mut piece) {
                 Poll::Pending if piece.is_empty() => return Poll::Pending,
-                Poll::Pending => break,
-                Poll::Ready(Ok(())) => self.waiting.reverse(),
-                Poll::Ready(Err(end)) => {
-                    if let Ended::With(failure) = end {
-                        self.rendition.error(&failure, &mut piece);
-                    }
-                    self.over = true;
-                }
+                Poll::Ready(Ok(())) => {}
+                // The end is found again next time.
+                Poll::Pending | Poll::Ready(Err(_)) => break,
             }
         }
         Poll::Ready((!piece.is_empty()).then_some(piece))
-    }
-
-    fn encode(&mut self, event: &WatchEvent, piece: &mut Vec<u8>) {
-        let skipped = matches!(
-            event,
-            WatchEvent::Bookmark {
-                initial_events_end: true,
-                ..
-            }
-        ) && !self.marks_initial_end;
-        if skipped {
-            return;
-        }
-        if let Err(failure) = self.rendition.event(event, piece) {
-            // A client that is not told would miss the event in silence.
-            self.rendition.error(&failure, piece);
-            self.over = true;
-        }
     }
 }
 

@@ -23,8 +23,10 @@ type Taken = (Box<DirectWatch>, Result<WatchEvent, WatchEnd>);
 /// Why there are no more events.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// Nothing is wrong.
-    Cleanly,
+    /// Its time is up.
+    TimedOut,
+    /// The server stops.
+    ShuttingDown,
     /// The client has to be told.
     With(Failure),
 }
@@ -51,7 +53,7 @@ impl Source {
             }),
             Self::Failed(failure) => Poll::Ready(Err(match failure.take() {
                 Some(failure) => Ended::With(failure),
-                None => Ended::Cleanly,
+                None => Ended::TimedOut,
             })),
         }
     }
@@ -75,7 +77,8 @@ impl From<Watch> for Source {
 
 fn ended(end: WatchEnd) -> Ended {
     match end {
-        WatchEnd::TimedOut | WatchEnd::ShuttingDown => Ended::Cleanly,
+        WatchEnd::TimedOut => Ended::TimedOut,
+        WatchEnd::ShuttingDown => Ended::ShuttingDown,
         // A client that is not told would take the silence for no news.
         WatchEnd::Expired { floor } => Ended::With(Failure::expired(format!(
             "too old resource version: the watch fell behind ({floor})"

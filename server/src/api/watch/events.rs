@@ -1,0 +1,100 @@
+//! The events of a watch, encoded one after the other.
+
+use std::num::NonZeroUsize;
+use std::task::{Context, Poll};
+
+use super::source::{Ended, Source};
+use crate::api::rendition::Rendition;
+use crate::cache::WatchEvent;
+
+/// Events taken from the ring at once.
+const EVENTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+
+/// The events of a watch in the form that the client asked for.
+pub(super) struct Events {
+    source: Source,
+    rendition: Rendition,
+    /// Events taken and not encoded yet, the next one last. Empty most of the time, and then without memory.
+    waiting: Vec<WatchEvent>,
+    marks_initial_end: bool,
+    end: Option<End>,
+}
+
+/// How the events of a watch end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Its time was up, or the last event says what is wrong.
+    Over,
+    /// The server stops.
+    ShuttingDown,
+}
+
+impl Events {
+    pub(super) fn new(source: Source, rendition: Rendition, marks_initial_end: bool) -> Self {
+        Self {
+            source,
+            rendition,
+            waiting: Vec::new(),
+            marks_initial_end,
+            end: None,
+        }
+    }
+
+    /// Whether events are text.
+    pub(super) fn are_text(&self) -> bool {
+        self.rendition.is_text()
+    }
+
+    /// Appends the next event to `out`, with its frame.
+    pub(super) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<Result<(), End>> {
+        let before = out.len();
+        loop {
+            if let Some(end) = self.end {
+                return Poll::Ready(Err(end));
+            }
+            if let Some(event) = self.waiting.pop() {
+                self.encode(&event, out);
+                if out.len() > before {
+                    return Poll::Ready(Ok(()));
+                }
+                continue;
+            }
+            self.waiting = Vec::new();
+            match self.source.poll(context, EVENTS, &mut self.waiting) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(())) => self.waiting.reverse(),
+                Poll::Ready(Err(Ended::TimedOut)) => self.end = Some(End::Over),
+                Poll::Ready(Err(Ended::ShuttingDown)) => self.end = Some(End::ShuttingDown),
+                Poll::Ready(Err(Ended::With(failure))) => {
+                    self.rendition.error(&failure, out);
+                    self.end = Some(End::Over);
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
+    }
+
+    fn encode(&mut self, event: &WatchEvent, out: &mut Vec<u8>) {
+        let skipped = matches!(
+            event,
+            WatchEvent::Bookmark {
+                initial_events_end: true,
+                ..
+            }
+        ) && !self.marks_initial_end;
+        if skipped {
+            return;
+        }
+        let before = out.len();
+        if let Err(failure) = self.rendition.event(event, out) {
+            // A client that is not told would miss the event in silence.
+            out.truncate(before);
+            self.rendition.error(&failure, out);
+            self.end = Some(End::Over);
+        }
+    }
+}
