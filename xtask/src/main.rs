@@ -2,7 +2,7 @@
 //!
 //! One file per task: [`mod@test`], [`fuzz`], [`mutants`], [`mod@bench`], [`size`], [`firmware`] (the boards), [`setup`].
 //! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
-//! [`tools`], [`apt`], [`sources`], [`mod@etcd`], [`protoc`] and [`toolchain`] (fetching what is missing) and [`qemu`].
+//! [`tools`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`] (fetching what is missing) and [`qemu`].
 
 mod apt;
 mod bench;
@@ -10,9 +10,11 @@ mod command;
 mod etcd;
 mod firmware;
 mod fuzz;
+mod kubectl;
 mod mutants;
 mod places;
 mod protoc;
+mod python;
 mod qemu;
 mod setup;
 mod size;

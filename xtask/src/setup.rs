@@ -2,7 +2,7 @@
 
 use crate::{
     command::Result,
-    etcd, firmware, fuzz,
+    etcd, firmware, fuzz, kubectl, python,
     toolchain::{self, Toolchain},
     tools::TOOLS,
 };
@@ -20,6 +20,12 @@ pub(crate) fn everything() -> Result<()> {
         let program = etcd.ensure()?;
         println!("ok      {} (for the tests)", program.display());
     }
+    for kubectl in kubectl::VERSIONS {
+        let program = kubectl.ensure()?;
+        println!("ok      {} (for the tests)", program.display());
+    }
+    let python = python::ensure()?;
+    println!("ok      {} (for the tests)", python.display());
     for board in firmware::BOARDS {
         let toolchain = Toolchain::with_core(board.target)?;
         println!("ok      {} (rustc {})", board.target, toolchain.version()?);

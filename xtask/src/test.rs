@@ -6,9 +6,9 @@ use crate::{
     command::{Failure, Result, run, succeeds},
     etcd,
     firmware::{self, SELFCHECK},
-    fuzz, mutants,
+    fuzz, kubectl, mutants,
     places::{self, cargo_in},
-    qemu,
+    python, qemu,
     size::{self, Readme},
     steps::{self, Step},
     toolchain,
@@ -78,6 +78,8 @@ fn tests() -> Result<()> {
     // `--tests`: also of libraries and programs; documentation examples are a step of their own.
     let mut command = runner(None);
     etcd::provide(&mut command)?;
+    kubectl::provide(&mut command)?;
+    python::provide(&mut command)?;
     run(command.args(["--workspace", "--tests"]))
 }
 
