@@ -52,9 +52,7 @@ impl Site {
     ) -> Self {
         let resource = Resource {
             prefix: PREFIX.to_owned(),
-            format: Format::Json {
-                fields: vec![FIELD.to_owned()],
-            },
+            format: Format::json([FIELD]),
             capacity: Capacity::fixed(capacity),
         };
         let options = Options {
