@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::controller::Action;
 use kube::runtime::watcher::{self, Event, watcher};
@@ -111,6 +111,12 @@ async fn watch(store: Store, config: watcher::Config) {
     for name in ["a", "b", "c"] {
         create(&api, name, "0").await;
     }
+    // A streamed list may be as old as the server's cache, hence one that has them all.
+    let last = api.get("c").await.expect("c").resource_version();
+    let fresh = ListParams::default()
+        .at(&last.expect("a revision"))
+        .matching(VersionMatch::NotOlderThan);
+    assert_eq!(api.list(&fresh).await.expect("a list").items.len(), 3);
     let stream = watcher(api.clone(), config);
     pin_mut!(stream);
     for event in ["init", "init a=0", "init b=0", "init c=0", "init done"] {

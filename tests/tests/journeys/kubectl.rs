@@ -110,6 +110,19 @@ impl User {
         columns(&self.run(line))
     }
 
+    /// Returns when the server has as many watches of config maps, so that what follows is seen by them.
+    pub(crate) fn until_watched(&self, watches: u32) {
+        let wanted = format!("ringwatch_watches{{resource=\"configmaps\"}} {watches}");
+        let begun = Instant::now();
+        while !self
+            .run("get --raw /metrics")
+            .lines()
+            .any(|line| line == wanted)
+        {
+            assert!(begun.elapsed() < PATIENCE, "not {wanted}");
+        }
+    }
+
     /// A file in the user's home.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.home.path().join(name);

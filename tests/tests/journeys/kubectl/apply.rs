@@ -15,12 +15,12 @@ fn an_object(user: &User) {
         user.file("a.yaml", &config_map(data));
         user.run("apply -f a.yaml")
     };
-    assert_eq!(apply("{x: '1', y: '2'}"), "configmap/a created\n");
+    assert_eq!(apply("{x: '1', w: '2'}"), "configmap/a created\n");
     let first = user.json("get cm a");
-    assert_eq!(apply("{x: '1', y: '2'}"), "configmap/a unchanged\n");
+    assert_eq!(apply("{x: '1', w: '2'}"), "configmap/a unchanged\n");
     assert_eq!(user.json("get cm a"), first, "nothing was written");
-    assert_eq!(apply("{x: '3', y: '2'}"), "configmap/a configured\n");
-    assert_eq!(user.json("get cm a")["data"], json!({"x": "3", "y": "2"}));
+    assert_eq!(apply("{x: '3', w: '2'}"), "configmap/a configured\n");
+    assert_eq!(user.json("get cm a")["data"], json!({"x": "3", "w": "2"}));
     // What others have added stays; what the file no longer has goes.
     user.run(r#"patch cm a --type merge -p {"data":{"z":"9"}}"#);
     assert_eq!(apply("{x: '3'}"), "configmap/a configured\n");

@@ -40,7 +40,7 @@ fn patches(user: &User) {
     // By merge keys: one port is changed, and none is lost.
     user.file(
         "service",
-        "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{name: a, port: 80}, {name: b, port: 81}]}}",
+        "---\n{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{name: a, port: 80}, {name: b, port: 81}]}}",
     );
     user.run("create -f service");
     user.run(r#"patch service s -p {"spec":{"ports":[{"port":81,"targetPort":8081}]}}"#);
@@ -76,7 +76,7 @@ fn labels_and_annotations(user: &User) {
     user.run("label cm a x=2 --overwrite");
     user.run("label cm a y-");
     assert_eq!(
-        user.run("annotate cm a note='two words'").trim(),
+        user.run("annotate cm a 'note=two words'").trim(),
         "configmap/a annotated"
     );
     user.run("annotate cm --all all=yes");

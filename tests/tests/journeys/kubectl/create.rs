@@ -29,7 +29,7 @@ fn by_command(user: &User) {
     );
     let complaint = user.fail("create cm a -n nowhere");
     assert!(
-        complaint.contains("(NotFound): namespaces \"nowhere\" not found"),
+        complaint.contains("namespaces \"nowhere\" not found"),
         "{complaint}"
     );
     let complaint = user.fail("create cm A_b");
@@ -91,17 +91,20 @@ fn built_in_kinds(user: &User) {
     for (file, text) in [
         (
             "pod",
-            "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}",
+            "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}",
         ),
         (
             "service",
-            "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}",
+            "---\n{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}",
         ),
         (
             "lease",
-            "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l}, spec: {holderIdentity: me}}",
+            "---\n{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l}, spec: {holderIdentity: me}}",
         ),
-        ("node", "{apiVersion: v1, kind: Node, metadata: {name: n}}"),
+        (
+            "node",
+            "---\n{apiVersion: v1, kind: Node, metadata: {name: n1}}",
+        ),
     ] {
         user.file(file, text);
         user.run(&format!("create -f {file}"));
@@ -117,7 +120,7 @@ fn built_in_kinds(user: &User) {
         user.table("get lease l"),
         [vec!["NAME", "HOLDER"], vec!["l", "me"]]
     );
-    assert_eq!(user.run("get nodes -o name"), "node/n\n");
+    assert_eq!(user.run("get nodes -o name"), "node/n1\n");
     assert_eq!(
         user.run("get pods --field-selector status.phase=Pending -o name"),
         "pod/p\n"

@@ -28,7 +28,7 @@ fn objects(user: &User) {
     );
     user.run("delete cm a --ignore-not-found");
     // At once, and as a file names it.
-    user.file("pod", "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}");
+    user.file("pod", "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}");
     user.run("create -f pod");
     user.run("delete -f pod --grace-period=0 --force");
     assert_eq!(user.run("get pods -o name"), "");

@@ -62,7 +62,7 @@ fn objects(user: &User) {
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
-    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}";
+    let pod = "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}";
     user.run_with("create -f -", pod);
     let uid = user.run("get pod p -o jsonpath={.metadata.uid}");
     user.run_with(

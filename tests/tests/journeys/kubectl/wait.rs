@@ -13,20 +13,25 @@ fn for_an_end(user: &User) {
         "{complaint}"
     );
     let wait = user.follow("wait --for=delete cm/a cm/b --timeout=20s");
+    // An old one takes what is not there when it begins for an error. It waits for one after the other.
+    user.until_watched(1);
     user.run("delete cm a b");
     let (success, printed) = wait.end();
     assert!(success, "{printed:?}");
 }
 
 fn for_a_condition(user: &User) {
-    user.file("node", "{apiVersion: v1, kind: Node, metadata: {name: n}}");
+    user.file(
+        "node",
+        "---\n{apiVersion: v1, kind: Node, metadata: {name: n1}}",
+    );
     user.run("create -f node");
-    let wait = user.follow("wait --for=condition=Ready node/n --timeout=20s");
-    let status = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    let wait = user.follow("wait --for=condition=Ready node/n1 --timeout=20s");
+    let status = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
     user.file("status", status);
-    user.run("replace --raw /api/v1/nodes/n/status -f status");
-    assert_eq!(wait.end(), (true, vec!["node/n condition met".to_owned()]));
-    assert_eq!(user.table("get nodes")[1][..2], ["n", "Ready"]);
+    user.run("replace --raw /api/v1/nodes/n1/status -f status");
+    assert_eq!(wait.end(), (true, vec!["node/n1 condition met".to_owned()]));
+    assert_eq!(user.table("get nodes")[1][..2], ["n1", "Ready"]);
 }
 
 fn for_a_value(user: &User) {
