@@ -31,6 +31,8 @@ mod write;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use tokio::sync::watch::Sender;
+
 use crate::backoff::Backoff;
 use crate::cache;
 use crate::objects::{Objects, namespaces};
@@ -46,6 +48,8 @@ pub struct Api {
     surface: RwLock<Arc<Surface>>,
     /// Lists that were compressed lately.
     compressed: list::Compressed,
+    /// Whether what every cluster has is there.
+    settled: Sender<bool>,
 }
 
 impl Api {
@@ -63,12 +67,19 @@ impl Api {
             objects: Objects::new(parts.storage.clone()),
             surface: RwLock::new(Arc::new(surface)),
             compressed: list::Compressed::default(),
+            settled: Sender::new(false),
             parts,
         });
         tokio::spawn(bootstrap(api.clone()));
         tokio::spawn(empty_namespaces(api.clone()));
         tokio::spawn(end_watches(api.clone()));
         api
+    }
+
+    /// Waits until what every cluster has is there: the default namespaces, the service `kubernetes`.
+    pub async fn settled(&self) {
+        // The sender is a part of this value, so there is one.
+        let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
     }
 
     /// What is served now.
@@ -85,6 +96,7 @@ async fn bootstrap(api: Arc<Api>) {
         tracing::warn!(%failure, "the default namespaces could not be made; trying again");
         tokio::time::sleep(backoff.delay()).await;
     }
+    api.settled.send_replace(true);
 }
 
 /// Empties deleted namespaces, for ever.

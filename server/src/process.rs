@@ -24,9 +24,10 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
 
 use crate::api::Api;
 use crate::auth::{Authenticator, Users};
@@ -40,6 +41,9 @@ use self::admin::Admin;
 use self::data_folder::DataFolder;
 
 pub use self::memory::use_small_pages;
+
+/// How long to wait for a storage that does not answer before serving what can be served without it.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// What the API is made of.
 #[derive(Clone)]
@@ -96,6 +100,18 @@ async fn run_until_stopped(mut settings: Settings) -> Result<(), RunError> {
     let address = secure.address();
     let url = format!("https://{}", reachable(address));
     let kubeconfig = admin.write_kubeconfig(folder.path(), &url, authority.as_deref())?;
+    let limits = settings.limits.clone();
+    let settings = Arc::new(settings);
+    let handler = handler(Parts {
+        in_flight: InFlight::new(&limits),
+        settings: settings.clone(),
+        storage,
+        authenticator,
+        shutdown: shutdown.clone(),
+        address,
+    });
+    // Who reads that the server is there may at once put something into a default namespace. Connections wait meanwhile.
+    let _ = timeout(SETTLING, handler.settled()).await;
     announce(
         &settings,
         &url,
@@ -103,15 +119,6 @@ async fn run_until_stopped(mut settings: Settings) -> Result<(), RunError> {
         plain.as_ref().map(Listener::address),
         &kubeconfig,
     );
-    let limits = settings.limits.clone();
-    let handler = handler(Parts {
-        in_flight: InFlight::new(&limits),
-        settings: Arc::new(settings),
-        storage,
-        authenticator,
-        shutdown: shutdown.clone(),
-        address,
-    });
     let listeners = [Some(secure), plain].into_iter().flatten().collect();
     stop_on_signal(signals, stop, serve(listeners, handler, limits, shutdown)).await;
     tracing::info!("stopped");

@@ -2,7 +2,7 @@
 //!
 //! One file per task: [`mod@test`], [`fuzz`], [`mutants`], [`mod@bench`], [`size`], [`firmware`] (the boards), [`setup`].
 //! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
-//! [`tools`], [`apt`], [`sources`], [`mod@etcd`], [`protoc`] and [`toolchain`] (fetching what is missing) and [`qemu`].
+//! [`tools`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`] (fetching what is missing) and [`qemu`].
 
 mod apt;
 mod bench;
@@ -10,9 +10,11 @@ mod command;
 mod etcd;
 mod firmware;
 mod fuzz;
+mod kubectl;
 mod mutants;
 mod places;
 mod protoc;
+mod python;
 mod qemu;
 mod setup;
 mod size;
@@ -89,6 +91,11 @@ enum Task {
         mutant: Option<String>,
     },
 
+    /// Run real clients (kubectl old and new, kube-rs, Python, bare HTTP/2) against the server's program
+    ///
+    /// On the embedded store and on etcd. Fetches what is missing; building the clients takes some minutes the first time.
+    Journeys,
+
     /// Build all firmware and list it: target, board, flash and RAM
     Boards,
 
@@ -145,6 +152,7 @@ fn main() -> ExitCode {
             fuzz::fuzz(target.as_deref(), effort)
         }
         Task::Mutants { mutant } => mutants::try_all(mutant.as_deref()),
+        Task::Journeys => test::journeys(),
         Task::Boards => firmware::list(),
         Task::Setup => setup::everything(),
         Task::Size {

@@ -37,11 +37,15 @@ pub(crate) fn options_for(suite: &str, folder: &Path, root: bool) -> Result<Vec<
             "no package source of this machine names its release, {codename}"
         )));
     }
+    // Nothing counts as installed; else apt would ask for the version that the machine has, which the release may lack.
+    let status = folder.join("status");
+    fs::write(&status, "").context(status.display())?;
     let mut options = Vec::new();
     for (name, value) in [
         ("Dir::Etc::sourcelist", Path::new("/dev/null").into()),
         ("Dir::Etc::sourceparts", sources),
         ("Dir::State::lists", folder.join("lists")),
+        ("Dir::State::status", status),
         ("Dir::Cache", folder.join("cache")),
     ] {
         let mut option = OsString::from(format!("{name}="));

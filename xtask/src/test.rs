@@ -6,9 +6,9 @@ use crate::{
     command::{Failure, Result, run, succeeds},
     etcd,
     firmware::{self, SELFCHECK},
-    fuzz, mutants,
+    fuzz, kubectl, mutants,
     places::{self, cargo_in},
-    qemu,
+    python, qemu,
     size::{self, Readme},
     steps::{self, Step},
     toolchain,
@@ -79,6 +79,18 @@ fn tests() -> Result<()> {
     let mut command = runner(None);
     etcd::provide(&mut command)?;
     run(command.args(["--workspace", "--tests"]))
+}
+
+/// What real clients do with the server's program. Not a part of [`run_all`] yet: the client library of Rust alone takes minutes
+/// to build.
+pub(crate) fn journeys() -> Result<()> {
+    let mut command = runner(None);
+    etcd::provide(&mut command)?;
+    kubectl::provide(&mut command)?;
+    python::provide(&mut command)?;
+    run(command
+        .args(["--package", "ringwatch-tests", "--features", "journeys"])
+        .args(["--test", "journeys"]))
 }
 
 fn doctests() -> Result<()> {

@@ -1,0 +1,256 @@
+//! kube-rs: what controllers in Rust are made of.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt, pin_mut};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::runtime::controller::Action;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::{Controller, WatchStreamExt, reflector};
+use kube::{Api, Client, Config, ResourceExt};
+use ringwatch_tests::etcd::Version;
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::PATIENCE;
+use crate::program::Program;
+use crate::store::{Site, Store};
+
+/// The config maps of the namespace `default`, as the server's admin.
+async fn config_maps(program: &Program) -> Api<ConfigMap> {
+    let kubeconfig = Kubeconfig::read_from(program.kubeconfig()).expect("a kubeconfig");
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let client = Client::try_from(config.expect("settings")).expect("a client");
+    Api::default_namespaced(client)
+}
+
+fn object(name: &str, value: &str) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    object.data = Some(BTreeMap::from([("value".to_owned(), value.to_owned())]));
+    object
+}
+
+async fn create(api: &Api<ConfigMap>, name: &str, value: &str) {
+    let created = api
+        .create(&PostParams::default(), &object(name, value))
+        .await;
+    created.expect(name);
+}
+
+async fn change(api: &Api<ConfigMap>, name: &str, value: &str) {
+    let patch = Patch::Merge(json!({"data": {"value": value}}));
+    let changed = api.patch(name, &PatchParams::default(), &patch).await;
+    changed.expect(name);
+}
+
+async fn delete(api: &Api<ConfigMap>, name: &str) {
+    api.delete(name, &DeleteParams::default())
+        .await
+        .expect(name);
+}
+
+fn value(object: &ConfigMap) -> &str {
+    let data = object.data.as_ref().expect("data");
+    &data["value"]
+}
+
+/// The next event, in short.
+async fn next(
+    stream: &mut (impl Stream<Item = watcher::Result<Event<ConfigMap>>> + Unpin),
+) -> String {
+    let event = timeout(PATIENCE, stream.next())
+        .await
+        .expect("an event in time");
+    match event.expect("a stream").expect("no error") {
+        Event::Init => "init".to_owned(),
+        Event::InitApply(object) => format!("init {}={}", object.name_any(), value(&object)),
+        Event::InitDone => "init done".to_owned(),
+        Event::Apply(object) => format!("apply {}={}", object.name_any(), value(&object)),
+        Event::Delete(object) => format!("delete {}={}", object.name_any(), value(&object)),
+    }
+}
+
+#[tokio::test]
+async fn a_watcher_that_lists_on_embedded() {
+    watch(Store::Embedded, watcher::Config::default().page_size(2)).await;
+}
+
+#[tokio::test]
+async fn a_watcher_that_lists_on_etcd() {
+    watch(
+        Store::Etcd(Version::V3_5),
+        watcher::Config::default().page_size(2),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_watcher_with_a_streamed_list_on_embedded() {
+    watch(
+        Store::Embedded,
+        watcher::Config::default().streaming_lists(),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_watcher_with_a_streamed_list_on_etcd() {
+    let config = watcher::Config::default().streaming_lists();
+    watch(Store::Etcd(Version::V3_5), config).await;
+}
+
+async fn watch(store: Store, config: watcher::Config) {
+    let site = Site::start(store);
+    let api = config_maps(&site.program).await;
+    for name in ["a", "b", "c"] {
+        create(&api, name, "0").await;
+    }
+    // A streamed list may be as old as the server's cache, hence one that has them all.
+    let last = api.get("c").await.expect("c").resource_version();
+    let fresh = ListParams::default()
+        .at(&last.expect("a revision"))
+        .matching(VersionMatch::NotOlderThan);
+    assert_eq!(api.list(&fresh).await.expect("a list").items.len(), 3);
+    let stream = watcher(api.clone(), config);
+    pin_mut!(stream);
+    for event in ["init", "init a=0", "init b=0", "init c=0", "init done"] {
+        assert_eq!(next(&mut stream).await, event);
+    }
+    create(&api, "d", "1").await;
+    change(&api, "a", "2").await;
+    delete(&api, "b").await;
+    for event in ["apply d=1", "apply a=2", "delete b=0"] {
+        assert_eq!(next(&mut stream).await, event);
+    }
+}
+
+#[tokio::test]
+async fn a_reflector_holds_what_there_is() {
+    let site = Site::start(Store::Embedded);
+    let api = config_maps(&site.program).await;
+    create(&api, "a", "0").await;
+    let (store, writer) = reflector::store();
+    let config = watcher::Config::default().labels("ignored!=yes");
+    let stream = reflector(writer, watcher(api.clone(), config));
+    pin_mut!(stream);
+    for event in ["init", "init a=0", "init done"] {
+        assert_eq!(next(&mut stream).await, event);
+    }
+    for number in 0..20 {
+        create(&api, &format!("n-{number}"), "0").await;
+        change(&api, "a", &number.to_string()).await;
+    }
+    delete(&api, "n-3").await;
+    while next(&mut stream).await != "delete n-3=0" {}
+    let listed = api.list(&ListParams::default()).await.expect("a list");
+    let mut held: Vec<_> = store
+        .state()
+        .iter()
+        .map(|object| (**object).clone())
+        .collect();
+    held.sort_by_key(ResourceExt::name_any);
+    assert_eq!(held, listed.items);
+}
+
+/// A controller that writes into each object what it has read there, so that its own writes come back to it.
+#[tokio::test]
+async fn a_controller_reaches_the_desired_state() {
+    const OBJECTS: usize = 20;
+    let site = Site::start(Store::Embedded);
+    let api = config_maps(&site.program).await;
+    for number in 0..OBJECTS / 2 {
+        create(&api, &format!("n-{number}"), "0").await;
+    }
+    let reconcile = |object: Arc<ConfigMap>, api: Arc<Api<ConfigMap>>| async move {
+        if object.annotations().get("seen").map(String::as_str) != Some(value(&object)) {
+            let patch =
+                Patch::Merge(json!({"metadata": {"annotations": {"seen": value(&object)}}}));
+            api.patch(&object.name_any(), &PatchParams::default(), &patch)
+                .await?;
+        }
+        Ok::<_, kube::Error>(Action::await_change())
+    };
+    let again = |_: Arc<ConfigMap>, _: &kube::Error, _: Arc<Api<ConfigMap>>| {
+        Action::requeue(Duration::from_millis(50))
+    };
+    let controller = Controller::new(api.clone(), watcher::Config::default())
+        .run(reconcile, again, Arc::new(api.clone()))
+        .for_each(|_| async {});
+    let controller = tokio::spawn(controller);
+    for number in OBJECTS / 2..OBJECTS {
+        create(&api, &format!("n-{number}"), "1").await;
+    }
+    for number in 0..OBJECTS / 2 {
+        change(&api, &format!("n-{number}"), "1").await;
+    }
+    // Seen by a watch, not by asking again and again.
+    let stream = watcher(api.clone(), watcher::Config::default());
+    let stream = stream.applied_objects();
+    pin_mut!(stream);
+    let mut reached = BTreeMap::new();
+    while reached.len() < OBJECTS {
+        let object = timeout(PATIENCE, stream.next())
+            .await
+            .expect("an object in time");
+        let object = object.expect("a stream").expect("no error");
+        if object.annotations().get("seen").map(String::as_str) == Some("1") {
+            reached.insert(object.name_any(), ());
+        }
+    }
+    controller.abort();
+}
+
+/// The server dies in the middle of a watch and comes back on its data: what was written before, while the watcher was
+/// away, and after is seen.
+#[tokio::test]
+async fn a_watcher_loses_nothing_when_the_server_starts_again() {
+    let mut site = Site::start(Store::Embedded);
+    let api = config_maps(&site.program).await;
+    create(&api, "before", "0").await;
+    let stream = watcher(api.clone(), watcher::Config::default());
+    pin_mut!(stream);
+    for event in ["init", "init before=0", "init done"] {
+        assert_eq!(next(&mut stream).await, event);
+    }
+    create(&api, "gone", "0").await;
+    create(&api, "unread", "0").await;
+    // Not read before the server has died.
+    site.program.restart();
+    let api = config_maps(&site.program).await;
+    create(&api, "after", "0").await;
+    delete(&api, "gone").await;
+    change(&api, "before", "1").await;
+    let mut held = BTreeMap::from([("before".to_owned(), "0".to_owned())]);
+    let mut listing = BTreeMap::new();
+    let expected = BTreeMap::from(
+        [("before", "1"), ("unread", "0"), ("after", "0")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    while held != expected {
+        let event = timeout(PATIENCE, stream.next()).await;
+        match event
+            .unwrap_or_else(|_| panic!("still {held:?}"))
+            .expect("a stream")
+        {
+            Ok(Event::Init) => listing.clear(),
+            Ok(Event::InitApply(object)) => {
+                listing.insert(object.name_any(), value(&object).to_owned());
+            }
+            Ok(Event::InitDone) => held.clone_from(&listing),
+            Ok(Event::Apply(object)) => {
+                held.insert(object.name_any(), value(&object).to_owned());
+            }
+            Ok(Event::Delete(object)) => {
+                held.remove(&object.name_any());
+            }
+            // The connection has gone; the watcher tries again when it is asked again.
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+}

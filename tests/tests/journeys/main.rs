@@ -1,0 +1,23 @@
+//! Journeys: the server's program, used by the programs and libraries that people have.
+//!
+//! - `kubectl`: every command of which the requests are known, by an old and a recent `kubectl`
+//! - `kube_rs`: watchers, reflectors and controllers in Rust
+//! - `python`: list and watch by the official Python client
+//! - `http2`: list and watch over bare HTTP/2
+//! - `replicas`: several servers on one etcd, and clients that move between them
+//!
+//! Nothing is mocked: TLS, tokens and storage are those that a user gets.
+
+mod http2;
+mod kube_rs;
+mod kubectl;
+mod program;
+mod python;
+mod replicas;
+mod store;
+mod wire;
+
+use std::time::Duration;
+
+/// Longer than anything here should take, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(30);
