@@ -179,9 +179,7 @@ impl Cache {
     /// bookmarks, where it stands: so its reader goes on elsewhere without a gap. Lists go on being served.
     pub fn shutdown(&self) {
         tracing::info!(prefix = self.shared.decoder.prefix(), "ending all watches");
-        let mut after = state::Aftermath::default();
-        self.shared.write().close(&mut after);
-        after.settle();
+        self.shared.close();
     }
 
     /// What the cache has counted. The resource is not in it: that is for whoever gathers the samples of several.

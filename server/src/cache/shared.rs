@@ -13,7 +13,7 @@ use super::error::CacheError;
 use super::metrics::Metrics;
 use super::quarantine::Quarantine;
 use super::self_check::SelfCheck;
-use super::state::State;
+use super::state::{Aftermath, State};
 use super::{Options, Resource};
 use crate::clock::Clock;
 use crate::storage::Storage;
@@ -43,6 +43,8 @@ pub(super) struct Shared {
     progress_reported: AtomicBool,
     pub(super) clock: Clock,
     pub(super) alarms: Alarms,
+    /// Whether watches are to end when they have everything: the state's own word, to be read without its lock.
+    closing: AtomicBool,
 }
 
 /// Whether there is a state to read from.
@@ -74,6 +76,7 @@ impl Shared {
             progress_reported: AtomicBool::new(false),
             clock: Clock::start(),
             alarms: Alarms::default(),
+            closing: AtomicBool::new(false),
         }
     }
 
@@ -105,6 +108,18 @@ impl Shared {
     /// Waits until someone has reason to doubt the state.
     pub(super) async fn relist_wanted(&self) {
         self.relist_wanted.notified().await;
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Tells every watch to end when it has everything.
+    pub(super) fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        let mut after = Aftermath::default();
+        self.write().close(&mut after);
+        after.settle();
     }
 
     pub(super) fn is_progress_reported(&self) -> bool {

@@ -204,7 +204,7 @@ impl Watch {
     /// by this question.
     fn rests_until(&self, now: Instant) -> Option<Option<Instant>> {
         let wake_at = self.watcher.wake_at();
-        let rests = self.entry.wake.called() == Called::Nothing;
+        let rests = self.entry.wake.called() == Called::Nothing && !self.shared.is_closing();
         (rests && wake_at.is_none_or(|at| now < at)).then_some(wake_at)
     }
 
