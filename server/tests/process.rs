@@ -7,7 +7,6 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -274,30 +273,4 @@ fn plain_http_is_for_the_machine_itself() {
     };
     assert_eq!(get("localhost"), "404");
     assert_eq!(get("evil.example"), "403");
-}
-
-/// With the real thing, where it is installed.
-#[test]
-fn kubectl_takes_the_kubeconfig() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Running::start(folder.path(), &["--in-memory"]);
-    let kubectl = |args: &[&str]| {
-        let mut command = Command::new("kubectl");
-        command
-            .arg("--kubeconfig")
-            .arg(&server.kubeconfig)
-            .args(args);
-        command.output()
-    };
-    let Ok(version) = kubectl(&["version"]) else {
-        println!("there is no kubectl here");
-        return;
-    };
-    let said = String::from_utf8(version.stdout).unwrap();
-    assert!(
-        said.contains("Server Version: v1.37.0+ringwatch-"),
-        "{said}"
-    );
-    let raw = kubectl(&["get", "--raw", "/readyz"]).unwrap();
-    assert_eq!(raw.stdout, b"ok");
 }
