@@ -24,13 +24,14 @@ mod test;
 mod toolchain;
 mod tools;
 
-use std::{process::ExitCode, time::Duration};
+use std::{ffi::OsString, process::ExitCode, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Builds, checks and measures Ringwatch.
 ///
-/// Start with `cargo xtask run`, which boots the core in an emulated microcontroller, and
+/// Start with `cargo xtask serve`, which runs the server, `cargo xtask run`, which boots the core in an emulated
+/// microcontroller, and
 /// `cargo xtask test`, which is all that CI does. A fresh Debian machine with a Rust toolchain is
 /// enough: what a task needs and does not find, it fetches (see `setup`).
 #[derive(Parser)]
@@ -44,12 +45,21 @@ struct Cli {
 enum Task {
     /// Boot the self-check firmware in QEMU and show what it prints
     ///
-    /// There is no server to run yet. Until there is, this shows the core at work on an emulated
-    /// Cortex-M3 without an allocator: each check, the size of each part, and how deep the stack went.
+    /// Shows the core at work on an emulated Cortex-M3 without an allocator: each check, the size of each part, and how
+    /// deep the stack went. The server is run by `serve`.
     Run {
         /// End the firmware after this many seconds
         #[arg(long, value_name = "SECONDS", default_value_t = qemu::TIME_LIMIT.as_secs())]
         limit: u64,
+    },
+
+    /// Build the server and run it
+    ///
+    /// As `cargo run --release --package ringwatch-server`, with what its build needs brought along.
+    Serve {
+        /// Flags for the server, behind `--`; `-- --help` explains them
+        #[arg(last = true)]
+        flags: Vec<OsString>,
     },
 
     /// Run every check; what CI does
@@ -135,6 +145,11 @@ enum Benchmark {
 fn main() -> ExitCode {
     let result = match Cli::parse().task {
         Task::Run { limit } => firmware::SELFCHECK.boot(Duration::from_secs(limit)),
+        Task::Serve { flags } => command::run(
+            places::cargo_in("")
+                .args(["run", "--release", "--package", "ringwatch-server", "--"])
+                .args(flags),
+        ),
         Task::Test { quick } => test::run_all(quick),
         Task::Bench { what } => match what {
             Benchmark::Core => bench::operations("ringwatch-core"),
