@@ -63,6 +63,23 @@ impl Digest {
         self.0 = self.0.wrapping_add(hash(key, revision));
     }
 
+    /// The digest of the set with this one member.
+    pub fn of(key: &str, revision: Revision) -> Self {
+        Self(hash(key, revision))
+    }
+
+    /// The digest of both sets together, which have no member in common.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0))
+    }
+
+    /// The digest without the members of another set, all of which are in it.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0.wrapping_sub(other.0))
+    }
+
     /// Takes a member out that was added before.
     pub fn remove(&mut self, key: &str, revision: Revision) {
         self.0 = self.0.wrapping_sub(hash(key, revision));
@@ -73,6 +90,23 @@ impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }
+}
+
+/// Which of so many buckets a key belongs to, when two ends compare what they hold in parts; 0 if there are none.
+pub fn bucket(key: &str, buckets: u8) -> usize {
+    bucket_of(hash_key(key), buckets)
+}
+
+/// The bucket of a key with this hash.
+pub(crate) fn bucket_of(hash: u64, buckets: u8) -> usize {
+    hash.checked_rem(buckets.into()).unwrap_or(0) as usize
+}
+
+/// The hash by which buckets are chosen.
+pub(crate) fn hash_key(key: &str) -> u64 {
+    let mut hasher = SipHasher24::new_with_key(&HASH_KEY);
+    hasher.write(key.as_bytes());
+    hasher.finish()
 }
 
 /// Both parts as bytes in a fixed order: the revision first, since it has a fixed length and so

@@ -219,6 +219,18 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
         Some(gap.after)
     }
 
+    /// The stretch that was only seen as a difference, if one is remembered: the last revision before it that is known completely, and the one
+    /// at which it ended.
+    pub fn gap(&self) -> Option<(Revision, Revision)> {
+        self.gap.map(|gap| (gap.after, gap.until))
+    }
+
+    /// Whether a state at this revision is known: it is not part of a stretch that was only seen as a difference.
+    pub fn is_exact(&self, revision: Revision) -> bool {
+        self.gap
+            .is_none_or(|gap| revision < gap.after || gap.until <= revision)
+    }
+
     /// Forgets everything and begins again with the state at `revision`.
     ///
     /// Every cursor made before is expired unless it waits for a revision at or after this one.

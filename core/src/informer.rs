@@ -53,7 +53,7 @@ pub use refused::{Reason, Refused};
 use core::borrow::Borrow;
 use core::time::Duration;
 
-use crate::digest::Digest;
+use crate::digest::{Digest, bucket};
 use crate::revision::Revision;
 use crate::slots::{Place, Slots};
 use crate::store::{Slot, SlotId, Store};
@@ -116,6 +116,11 @@ impl<K, T, const N: usize> Informer<K, T, [Slot<K, Held<T>>; N]> {
 }
 
 impl<K, T, S, X> Informer<K, T, S, X> {
+    /// What is held is not what it should be any more, for a reason that its owner knows: it has to be compared object by object.
+    pub const fn doubt(&mut self) {
+        self.differs = true;
+    }
+
     /// An informer over an empty store, with an index.
     const fn with(store: Store<K, Held<T>, S>, index: X) -> Self {
         Self {
@@ -210,9 +215,22 @@ where
             .map(|entry| (entry.key.borrow(), &entry.value.value))
     }
 
+    /// All keys and values with their revisions, in key order: for those who save the view.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, Revision, &T)> {
+        self.store
+            .iter()
+            .filter(|entry| entry.value.is_present())
+            .map(|entry| (entry.key.borrow(), entry.revision, &entry.value.value))
+    }
+
     /// How many objects are in view.
     pub fn len(&self) -> usize {
         self.store.len() - self.tombstones
+    }
+
+    /// Whether another object could be taken in.
+    pub fn has_room(&self) -> bool {
+        self.store.len() < self.store.capacity()
     }
 
     /// Whether no object is in view.
@@ -237,6 +255,19 @@ where
     /// The digest of the view, to be compared at the other end.
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// The digest of the view in parts: that of each [bucket] of keys. At most 255 buckets are used.
+    pub fn digests(&self, buckets: &mut [Digest]) {
+        buckets.fill(Digest::EMPTY);
+        let count = u8::try_from(buckets.len()).unwrap_or(u8::MAX);
+        let present = self.store.iter().filter(|entry| entry.value.is_present());
+        for entry in present {
+            let key = entry.key.borrow();
+            if let Some(digest) = buckets.get_mut(bucket(key, count)) {
+                digest.add(key, entry.revision);
+            }
+        }
     }
 
     /// Whether the view was found to differ from the sender's and no snapshot has come since.

@@ -8,9 +8,9 @@
 //!                                                │                     │
 //!                                                └─────► Watcher ◄─────┘
 //!                                                           │ Event
-//!                                          json::line ◄─────┴─────► projection, compact
-//!                                          (HTTP clients)                  │
-//!                                                                      Informer ─► Handler
+//!                                          json::line ◄─────┴─────► link::serve ═══► link::node
+//!                                          (HTTP clients)           (projection)         │
+//!                                                                                    Informer ─► Handler
 //! ```
 //!
 //! # The journey of a change
@@ -18,7 +18,8 @@
 //! Someone owns a [`store`] and a [`history`] and applies each change to both. [Watchers](watcher)
 //! pull from there, each seeing only what its [`predicate`] selects. What they yield is written as
 //! a [JSON line](json::line) for an HTTP client or as a [compact](mod@compact) event whose body is a
-//! [`projection`] for a device, where an [`informer`] takes it in:
+//! [`projection`] for a device, where an [`informer`] takes it in. Between machines, the [node link](link) does the latter, with
+//! sessions that resume and repair themselves; step by step it is this:
 //!
 //! ```
 //! # use core::time::Duration;
@@ -136,6 +137,7 @@ pub mod history;
 pub mod informer;
 pub mod json;
 pub mod key;
+pub mod link;
 pub mod object;
 pub mod predicate;
 pub mod projection;

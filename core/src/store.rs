@@ -169,6 +169,19 @@ impl<K: Ord, V, S: Slots<Slot<K, V>>> Store<K, V, S> {
         self.revision = self.revision.max(revision);
     }
 
+    /// Notes that the content is that of `revision`, be it earlier than before: after a list from a source that
+    /// is behind, or that counts anew.
+    pub fn set_revision(&mut self, revision: Revision) {
+        self.revision = revision;
+    }
+
+    /// Takes out everything, and begins at [`Revision::ZERO`] again.
+    pub fn clear(&mut self) {
+        self.slots.as_mut().fill_with(Slot::default);
+        self.len = 0;
+        self.revision = Revision::ZERO;
+    }
+
     /// The entry of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&Entry<K, V>>
     where
@@ -193,6 +206,12 @@ impl<K: Ord, V, S: Slots<Slot<K, V>>> Store<K, V, S> {
     /// The value in a place, to be changed without a new revision.
     pub fn value_mut(&mut self, id: SlotId) -> Option<&mut V> {
         self.entry_mut(id).map(|entry| &mut entry.value)
+    }
+
+    /// All values, in no particular order, to be changed without a new revision.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        let entries = self.slots.as_mut().iter_mut();
+        entries.filter_map(|slot| slot.entry.as_mut().map(|entry| &mut entry.value))
     }
 
     /// The entry in a place, to be changed by those who leave the key alone.

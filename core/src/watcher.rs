@@ -185,6 +185,30 @@ impl<P, K> Watcher<P, K> {
         })
     }
 
+    /// Begins in the middle of the initial objects: the reader has those up to `shown`, as they were at `revision`. It gets the
+    /// others, and what has happened to the first ones since.
+    pub fn start_within<C, S>(
+        predicate: P,
+        shown: K,
+        revision: Revision,
+        options: Options,
+        history: &History<C, S>,
+        now: Instant,
+    ) -> Result<Self, Expired>
+    where
+        S: Slots<Place<Entry<C>>>,
+    {
+        let deadline = options.deadline.unwrap_or(Instant::NEVER);
+        Ok(Self {
+            predicate,
+            cursor: history.since(revision)?,
+            progress: Progress::Initial(Some(shown)),
+            bookmarks: BookmarkTimer::new(options.bookmark_every, deadline, now),
+            deadline,
+            initial_events_end: options.initial_events_end,
+        })
+    }
+
     /// How far the watch has come.
     pub fn phase(&self) -> Phase {
         match self.progress {
@@ -234,6 +258,14 @@ impl<P, K> Watcher<P, K> {
             Progress::Initial(_) => Ok(None),
             Progress::Replay | Progress::Live => history.position(&self.cursor).map(Some),
         }
+    }
+
+    /// At which revision everything is exact that the reader has been shown, be it a part of the initial objects or all.
+    pub fn position<C, S>(&self, history: &History<C, S>) -> Result<Revision, Expired>
+    where
+        S: Slots<Place<Entry<C>>>,
+    {
+        history.position(&self.cursor)
     }
 
     /// The next item. Call it until it is [`Step::Idle`], then again when the history has moved or

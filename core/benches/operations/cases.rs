@@ -12,6 +12,7 @@ use ringwatch_core::selector::{LabelSelector, Requirement};
 use ringwatch_core::slots::Place;
 use ringwatch_core::transition::EventKind;
 
+use crate::link;
 use crate::objects::{mixed, pod};
 
 /// One operation.
@@ -95,6 +96,19 @@ pub(crate) const CASES: &[Case] = &[
         line_large,
     ),
     case("informer: update one of 16 objects", "", informer_update),
+    case("link: encode an event", ">= 1 M/s", link::encode),
+    case("link: decode an event", ">= 1 M/s", link::decode),
+    case("link: change to informer, plain", "", link::plain),
+    case(
+        "link: change to informer, sealed",
+        ">= 0.3 M/s",
+        link::sealed,
+    ),
+    case(
+        "link: the same, one event per packet",
+        ">= 0.3 M/s",
+        link::sealed_alone,
+    ),
 ];
 
 fn small() -> String {

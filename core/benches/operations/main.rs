@@ -7,6 +7,7 @@
 //! | `time CASE` | prints nanoseconds per operation, the best of several rounds |
 
 mod cases;
+mod link;
 mod objects;
 
 use std::env;

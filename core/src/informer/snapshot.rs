@@ -20,15 +20,50 @@ where
     ///
     /// Until then the old objects stay in view. A snapshot that is cut off can simply be begun again.
     pub fn begin_snapshot(&mut self) {
+        self.begin_difference(|_| false);
+    }
+
+    /// A snapshot begins that does not name the objects whose keys `stay`; they remain as they are.
+    pub fn begin_difference(&mut self, stays: impl Fn(&str) -> bool) {
         self.in_snapshot = true;
         self.revision = Revision::ZERO;
+        self.list(|key, _| stays(key));
+    }
+
+    /// A snapshot that was cut off goes on after `key`: what came after that is to be named again.
+    pub fn continue_snapshot(&mut self, key: &str) {
+        self.list(|held, listed| listed && held <= key);
+    }
+
+    /// What is held came from another origin, which counted differently: before a snapshot of a new one, so that objects which happen to
+    /// have the same revision are not taken for the same.
+    pub fn forget_revisions(&mut self) {
         for rank in 0..self.store.len() {
-            if let Some(held) = self
-                .store
-                .id_at(rank)
-                .and_then(|id| self.store.value_mut(id))
+            if let Some(id) = self.store.id_at(rank)
+                && let Some(entry) = self.store.entry_mut(id)
+                && entry.value.is_present()
             {
-                held.listed = false;
+                self.digest.remove(entry.key.borrow(), entry.revision);
+                entry.revision = Revision::ZERO;
+                self.digest.add(entry.key.borrow(), entry.revision);
+            }
+        }
+    }
+
+    /// The snapshot names an object without showing it: it stays as it is.
+    pub fn keep(&mut self, key: &str) {
+        if let Some(held) = self.store.find(key).and_then(|id| self.store.value_mut(id)) {
+            held.listed = true;
+        }
+    }
+
+    /// Decides anew what counts as named.
+    fn list(&mut self, listed: impl Fn(&str, bool) -> bool) {
+        for rank in 0..self.store.len() {
+            if let Some(id) = self.store.id_at(rank)
+                && let Some(entry) = self.store.entry_mut(id)
+            {
+                entry.value.listed = listed(entry.key.borrow(), entry.value.listed);
             }
         }
     }

@@ -28,6 +28,13 @@ impl SelectorError {
     }
 }
 
+impl SelectorError {
+    /// The key, value or symbol of the parsed `text` that is wrong; empty at its end.
+    pub fn token<'a>(&self, text: &'a str) -> &'a str {
+        Lexer::at(text, self.offset).token().text
+    }
+}
+
 struct Description<'a> {
     error: SelectorError,
     text: &'a str,
