@@ -4,12 +4,13 @@
 //! Two things come out for each type: its published schema as JSON text, with the words about merging that the crate leaves
 //! out, and its fields in a form that values can be checked against without reading that text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
 use k8s_openapi::api;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as extensions;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use k8s_openapi::schemars::SchemaGenerator;
 use k8s_openapi::schemars::generate::SchemaSettings;
@@ -25,6 +26,7 @@ use merge_keys::{Ownership, Rule};
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/resources/merge_keys.rs");
+    println!("cargo::rerun-if-changed=src/codec/schema.txt");
     let mut types = Types::collect();
     types.finish();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")).join("definitions.rs");
@@ -93,6 +95,7 @@ impl Types {
         all.listed::<api::events::v1::Event>();
         all.listed::<api::networking::v1::Ingress>();
         all.listed::<api::networking::v1::NetworkPolicy>();
+        all.listed::<extensions::CustomResourceDefinition>();
         all.kind::<api::authentication::v1::SelfSubjectReview>();
         all.kind::<api::authorization::v1::SelfSubjectAccessReview>();
         all.kind::<api::authorization::v1::SelfSubjectRulesReview>();
@@ -151,6 +154,11 @@ impl Types {
                     "oneOf",
                     json!([{"type": "string"}, {"type": "number"}]),
                 ),
+                // Anything, or one of several: upstream says nothing of their type, and clients validate by what is said.
+                _ if name.starts_with(EXTENSIONS) && is_any(name) => {
+                    let object = schema.as_object_mut().expect("schemas are objects");
+                    object.retain(|word, _| word == "description");
+                }
                 _ => {}
             }
             if merge_keys::is_atomic(name) {
@@ -188,16 +196,18 @@ impl Types {
     fn render(&self) -> String {
         let places: BTreeMap<&str, usize> =
             self.schemas.keys().map(String::as_str).zip(0..).collect();
+        let implied = implied(include_str!("src/codec/schema.txt"));
         let mut text = String::from("static DEFINITIONS: &[Definition] = &[\n");
         for (name, schema) in &self.schemas {
             let shape = match schema.get("properties").and_then(Value::as_object) {
-                Some(fields) => render_fields(fields, &places),
+                Some(fields) => render_fields(name, fields, &places, &implied),
                 None => "None".into(),
             };
             let json = schema.to_string();
+            let atomic = merge_keys::is_atomic(name);
             writeln!(
                 text,
-                "    Definition {{ name: {name:?}, fields: {shape}, json: {json:?} }},"
+                "    Definition {{ name: {name:?}, fields: {shape}, atomic: {atomic}, json: {json:?} }},"
             )
             .expect("a string takes everything");
         }
@@ -207,9 +217,16 @@ impl Types {
 }
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+const EXTENSIONS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+
+/// Whether a type of definitions may be any value, or values of several types.
+fn is_any(name: &str) -> bool {
+    let name = name.strip_prefix(EXTENSIONS).unwrap_or_default();
+    name == "JSON" || name.starts_with("JSONSchemaPropsOr")
+}
 
 fn add(schema: &mut Value, key: &str, value: Value) {
     let object = schema.as_object_mut().expect("schemas are objects");
@@ -276,14 +293,70 @@ fn annotate(schema: &mut Value, rule: Option<&Rule>, items: bool) {
     }
 }
 
-fn render_fields(fields: &Map<String, Value>, places: &BTreeMap<&str, usize>) -> String {
+fn render_fields(
+    of: &str,
+    fields: &Map<String, Value>,
+    places: &BTreeMap<&str, usize>,
+    implied: &BTreeSet<(String, &str)>,
+) -> String {
     let mut text = String::from("Some(&[");
     for (name, schema) in fields {
+        let ownership = match merge_keys::find(of, name) {
+            Some(rule) => rule.ownership,
+            None if schema["type"] == "array" => Ownership::Atomic,
+            None => Ownership::Granular,
+        };
+        let ownership = match ownership {
+            Ownership::Map(keys) => format!("Map(&{keys:?})"),
+            other => format!("{other:?}"),
+        };
+        let is_implied = implied.contains(&(of.to_owned(), name.as_str()));
         let of = render_type(schema, places);
-        write!(text, "Field {{ name: {name:?}, of: {of} }}, ").expect("a string takes everything");
+        write!(
+            text,
+            "Field {{ name: {name:?}, of: {of}, ownership: Ownership::{ownership}, implied: {is_implied} }}, "
+        )
+        .expect("a string takes everything");
     }
     text.push_str("])");
     text
+}
+
+/// The fields that Go writes even into an empty object: types without a mark, and lists, maps and pointers that are
+/// written always. Each is named by its type and its name.
+fn implied(table: &'static str) -> BTreeSet<(String, &'static str)> {
+    const SCALARS: &str =
+        "bool int32 int64 string bytes time microtime quantity intorstring raw strings";
+    let mut package = "";
+    let mut owner = String::new();
+    let mut implied = BTreeSet::new();
+    let mut inlined = Vec::new();
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["package", name, _] => package = name,
+            ["kind" | "type", name] => owner = format!("{package}.{name}"),
+            [_, ".", of, ..] if of.contains('.') => inlined.push((owner.clone(), (*of).to_owned())),
+            [_, ".", of, ..] => inlined.push((owner.clone(), format!("{package}.{of}"))),
+            [_, name, of, word @ ..] => {
+                let marked = of.starts_with(['?', '[', '{']);
+                let is_type = !marked && SCALARS.split(' ').all(|scalar| scalar != *of);
+                if is_type && word != ["omitzero"] || marked && word == ["always"] {
+                    implied.insert((owner.clone(), *name));
+                }
+            }
+            _ => {}
+        }
+    }
+    for (owner, of) in inlined {
+        let fields: Vec<&str> = implied
+            .iter()
+            .filter(|(owner, _)| *owner == of)
+            .map(|(_, name)| *name)
+            .collect();
+        implied.extend(fields.into_iter().map(|name| (owner.clone(), name)));
+    }
+    implied
 }
 
 /// A schema as an expression of the type `Type`. A schema of a new form must not pass as something else, so it stops the
@@ -301,7 +374,14 @@ fn render_type(schema: &Value, places: &BTreeMap<&str, usize>) -> String {
             _ if name == INT_OR_STRING => "Type::IntOrString".into(),
             _ if name == QUANTITY => "Type::Quantity".into(),
             _ if name.ends_with(".runtime.RawExtension") => "Type::Any".into(),
-            _ => format!("Type::Object({})", places[name]),
+            _ => match name.strip_prefix(EXTENSIONS) {
+                Some("JSON" | "JSONSchemaPropsOrStringArray") => "Type::Any".into(),
+                Some("JSONSchemaPropsOrArray" | "JSONSchemaPropsOrBool") => {
+                    let schema = format!("{EXTENSIONS}JSONSchemaProps");
+                    format!("Type::ObjectOr({})", places[&*schema])
+                }
+                _ => format!("Type::Object({})", places[name]),
+            },
         };
     }
     let format = schema["format"].as_str().unwrap_or_default();

@@ -3,6 +3,10 @@
 //! The server is this program again, in a process of its own, so that the clients' memory does not count. Each stream has
 //! sent its head and then nothing; the handler keeps nothing for it. Run by `cargo xtask bench connections`.
 
+#[path = "shared/report.rs"]
+#[expect(dead_code, reason = "shared with other benchmarks")]
+mod report;
+
 use std::env;
 use std::fs;
 use std::future::pending;
@@ -37,9 +41,10 @@ fn main() {
     match role.as_str() {
         "plain" | "tls" => run_server(&role),
         _ => {
-            println!("| idle stream | resident bytes each | target |\n|---|---:|---:|");
-            measure("plain", "HTTP/1.1", 8 * 1024);
-            measure("tls", "HTTP/1.1 over TLS", 25 * 1024);
+            report::head();
+            measure("plain", "HTTP/1.1", 8.0);
+            measure("tls", "HTTP/1.1 over TLS", 25.0);
+            report::end();
         }
     }
 }
@@ -138,14 +143,18 @@ fn start(role: &str) -> Server {
     }
 }
 
-fn measure(role: &str, title: &str, target: u64) {
+fn measure(role: &str, title: &str, target: f64) {
     let mut server = start(role);
     // What the first few take is for all.
     let mut streams: Vec<_> = (0..50).map(|_| open(&server)).collect();
     let before = resident(&server);
     streams.extend((0..CONNECTIONS).map(|_| open(&server)));
-    let each = (resident(&server) - before) / CONNECTIONS as u64;
-    println!("| {title} | {each} | {target} |");
+    let each = (resident(&server) - before) as f64 / 1024.0 / CONNECTIONS as f64;
+    report::row(
+        format!("an idle stream, {title}"),
+        format!("{each:.1} KB resident"),
+        &[report::at_most("", each, target, "KB")],
+    );
     drop(streams);
     drop(server.child.stdin.take());
     server.child.wait().unwrap();

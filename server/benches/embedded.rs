@@ -1,7 +1,11 @@
-//! How fast the embedded store writes and opens: `cargo bench -p ringwatch-server --bench embedded`.
+//! How fast the embedded store writes and opens. Run by `cargo xtask bench embedded`.
 //!
 //! Each writer has one key and changes it again and again, one write of 256 bytes per transaction. Without `--bench`
 //! (as `cargo test --benches` calls it) everything is tiny, to see that it works.
+
+#[path = "shared/report.rs"]
+#[expect(dead_code, reason = "shared with other benchmarks")]
+mod report;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +15,8 @@ use std::time::{Duration, Instant};
 use ringwatch_core::revision::Revision;
 use ringwatch_server::storage::embedded::{Durability, Options};
 use ringwatch_server::storage::{Embedded, Outcome, Storage, Write};
+
+use report::{Target, at_least};
 
 struct Scale {
     time: Duration,
@@ -43,26 +49,36 @@ async fn run(scale: &Scale) {
         let options = Options::default().durability(durability);
         Embedded::open(folder.path().join(name), options).expect("a store")
     };
-    println!("| store | writers | writes/s |");
-    println!("|---|---:|---:|");
+    report::head();
     for writers in [1, 64, 512] {
         let store = open(&format!("fsync{writers}"), Durability::Fsync);
-        row("fsync", store, writers, scale.time).await;
+        let least = if writers == 1 { None } else { Some(20_000.0) };
+        row("fsync", store, writers, scale.time, least).await;
     }
     for writers in [64, 512] {
         let store = open(&format!("none{writers}"), Durability::None);
-        row("no fsync", store, writers, scale.time).await;
+        row("no fsync", store, writers, scale.time, Some(200_000.0)).await;
     }
     for writers in [64, 512] {
-        row("in memory", Embedded::in_memory(), writers, scale.time).await;
+        let store = Embedded::in_memory();
+        row("in memory", store, writers, scale.time, None).await;
     }
     opening(&folder.path().join("open"), scale.revisions).await;
+    report::end();
 }
 
-async fn row(name: &str, store: Embedded, writers: u64, time: Duration) {
+async fn row(name: &str, store: Embedded, writers: u64, time: Duration, least: Option<f64>) {
     let (written, taken) = write(&store, writers, move |_, elapsed| elapsed < time).await;
     let rate = written as f64 / taken.as_secs_f64();
-    println!("| {name} | {writers} | {rate:.0} |");
+    let target: Vec<Target> = least
+        .map(|least| at_least("", rate, least, "/s"))
+        .into_iter()
+        .collect();
+    report::row(
+        format!("{name}, {writers} writers"),
+        format!("{rate:.0} writes/s"),
+        &target,
+    );
 }
 
 async fn opening(folder: &Path, revisions: u64) {
@@ -75,7 +91,8 @@ async fn opening(folder: &Path, revisions: u64) {
     let store = Embedded::open(folder, options).expect("the store again");
     let taken = began.elapsed().as_secs_f64();
     assert_eq!(store.revision().await, Ok(revision));
-    println!("\nopened with {revision} revisions in {taken:.2} s");
+    let what = format!("opened with {revision} revisions");
+    report::row(what, format!("{taken:.2} s"), &[]);
 }
 
 /// Writes until it is told to stop; how much, and how long it took.

@@ -31,13 +31,16 @@ mod write;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use ringwatch_core::revision::Revision;
 use tokio::sync::watch::Sender;
 
 use crate::backoff::Backoff;
 use crate::cache;
+use crate::definitions;
+use crate::objects::definitions::Follower;
 use crate::objects::{Objects, namespaces};
 use crate::process::Parts;
-use crate::resources::Catalog;
+use crate::resources::{Catalog, Resource};
 use surface::{ReadOptions, Surface};
 
 /// The API over one storage.
@@ -48,8 +51,12 @@ pub struct Api {
     surface: RwLock<Arc<Surface>>,
     /// Lists that were compressed lately.
     compressed: list::Compressed,
+    /// What was asked so far.
+    requests: metrics::Requests,
     /// Whether what every cluster has is there.
     settled: Sender<bool>,
+    /// The newest definition of a kind that is served as it says; none before all are.
+    kinds: Sender<Option<Revision>>,
 }
 
 impl Api {
@@ -67,19 +74,33 @@ impl Api {
             objects: Objects::new(parts.storage.clone()),
             surface: RwLock::new(Arc::new(surface)),
             compressed: list::Compressed::default(),
+            requests: metrics::Requests::default(),
             settled: Sender::new(false),
+            kinds: Sender::new(None),
             parts,
         });
         tokio::spawn(bootstrap(api.clone()));
         tokio::spawn(empty_namespaces(api.clone()));
+        tokio::spawn(follow_definitions(api.clone()));
         tokio::spawn(end_watches(api.clone()));
         api
     }
 
-    /// Waits until what every cluster has is there: the default namespaces, the service `kubernetes`.
+    /// Waits until what every cluster has is there (the default namespaces, the service `kubernetes`), and all custom kinds
+    /// are served.
     pub async fn settled(&self) {
-        // The sender is a part of this value, so there is one.
+        // The senders are parts of this value, so there are some.
         let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
+        let _ = self.kinds.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Serves these custom kinds, and no others.
+    fn serve(&self, custom: &[Arc<Resource>]) {
+        // One task does this, so nothing comes in between.
+        let before = self.surface();
+        let next = Arc::new(before.with_custom(custom));
+        *self.surface.write().unwrap_or_else(PoisonError::into_inner) = next.clone();
+        before.end_unlike(&next);
     }
 
     /// What is served now.
@@ -113,10 +134,26 @@ async fn empty_namespaces(api: Arc<Api>) {
     }
 }
 
+/// Serves the kinds that are defined, for ever.
+async fn follow_definitions(api: Arc<Api>) {
+    let surface = api.surface();
+    let [group, version, plural] = definitions::RESOURCE;
+    let resource = surface.catalog.find(group, version, plural);
+    if let Some(reader) = resource.and_then(|resource| surface.reader(resource)) {
+        reader.ready().await;
+        let follower = Follower {
+            objects: api.objects.clone(),
+            reader: reader.clone(),
+            builtin: surface.builtin().clone(),
+            serve: |custom: Vec<Arc<Resource>>| api.serve(&custom),
+            served: api.kinds.clone(),
+        };
+        follower.run().await;
+    }
+}
+
 /// Ends all watches when the server is told to stop.
 async fn end_watches(api: Arc<Api>) {
     api.parts.shutdown.clone().begun().await;
-    api.surface()
-        .readers()
-        .for_each(|(_, reader)| reader.shutdown());
+    api.surface().close();
 }

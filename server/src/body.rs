@@ -25,6 +25,9 @@ use http_body::{Frame, SizeHint};
 /// whole.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
+/// A body that comes piece by piece.
+pub type Stream = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>;
+
 /// The body of an answer.
 #[derive(Default)]
 pub enum Body {
@@ -34,7 +37,7 @@ pub enum Body {
     /// All of it.
     Full(Bytes),
     /// Piece by piece, of a length that is not known before; see [`Body::stream`].
-    Stream(Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>),
+    Stream(Stream),
 }
 
 impl Body {

@@ -31,8 +31,10 @@ mod self_check;
 mod shared;
 mod sizes;
 mod sizing;
+mod sketch;
 mod stage;
 mod state;
+mod term;
 mod verify;
 mod wake;
 mod watch;
@@ -45,7 +47,7 @@ use ringwatch_core::json::PathError;
 use ringwatch_core::revision::{Revision, StartFrom};
 use tokio::task::JoinSet;
 
-pub use decode::{Decoder, FieldSource, Format, Session, Undecodable, Why};
+pub use decode::{Adapt, Adapter, Decoder, FieldSource, Format, Session, Undecodable, Why};
 pub use error::CacheError;
 pub use list::Listing;
 pub use map::{ObjectMap, Position};
@@ -55,8 +57,9 @@ pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
 pub use self_check::SelfCheck;
 pub use sizes::{MAX_SIZE, Problem, Sizes, SizesError};
 pub use sizing::{Capacity, FRESH};
+pub use sketch::Sketch;
 pub use verify::Verified;
-pub use watch::{Watch, WatchEnd, WatchEvent};
+pub use watch::{Standing, Watch, WatchEnd, WatchEvent};
 
 use crate::storage::Storage;
 use shared::Shared;
@@ -156,6 +159,55 @@ impl Cache {
     /// Begins a watch.
     pub async fn watch(&self, request: WatchRequest) -> Result<Watch, CacheError> {
         Watch::start(self.shared.clone(), request).await
+    }
+
+    /// As [`watch`](Self::watch), with what is here at this moment: nothing is waited for.
+    pub fn watch_at_once(&self, request: WatchRequest) -> Result<Watch, CacheError> {
+        Watch::start_at_once(self.shared.clone(), request, None)
+    }
+
+    /// Goes on with a watch whose reader has the objects up to `key` as they were at `since`: it gets the others, and what has
+    /// happened to those since. Nothing is waited for; [`WatchRequest::start`] is not looked at.
+    pub fn watch_within(
+        &self,
+        request: WatchRequest,
+        key: &str,
+        since: Revision,
+    ) -> Result<Watch, CacheError> {
+        Watch::start_at_once(self.shared.clone(), request, Some((key, since)))
+    }
+
+    /// All objects at this moment, and the revision of that.
+    pub fn snapshot(&self) -> (ObjectMap, Revision) {
+        list::snapshot(&self.shared)
+    }
+
+    /// The objects of a snapshot that match, in key order, from behind a key on.
+    pub fn matching<'o>(
+        &self,
+        objects: &'o ObjectMap,
+        predicate: &'o Predicate,
+        after: Option<&str>,
+    ) -> impl Iterator<Item = &'o Object> + use<'o> {
+        list::matching(objects, predicate, after, self.decoder())
+    }
+
+    /// All objects as they were at a revision, if the ring reaches back so far.
+    pub fn snapshot_at(&self, revision: Revision) -> Option<ObjectMap> {
+        let state = self.shared.read();
+        let known = revision <= state.revision();
+        known.then(|| state.objects_at(revision).ok()).flatten()
+    }
+
+    /// Has every object decoded again, from storage: what makes objects of values has changed. Nobody who watches is told,
+    /// since nothing was written.
+    pub fn read_again(&self) {
+        self.shared.want_relist();
+    }
+
+    /// How long the cache has not been able to follow storage; nothing while it does.
+    pub fn behind(&self) -> Duration {
+        self.shared.behind()
     }
 
     /// The stored values that are not served because they cannot be decoded.

@@ -40,6 +40,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Where to listen for plain HTTP, on this machine only.
     pub insecure_listen: Option<SocketAddr>,
+    /// Where to listen for nodes, and the file with their keys.
+    pub link: Option<(SocketAddr, PathBuf)>,
     /// The folder of all that is kept.
     pub data_dir: PathBuf,
     /// Where objects are kept.

@@ -7,9 +7,12 @@
 use base64ct::{Base64, Encoding};
 use serde_json::{Map, Value, json};
 
+use crate::definitions::Custom;
 use crate::resources::Resource;
 use crate::schema::pattern::{at, at_mut, set_default};
+use crate::validation::Invalid;
 
+mod definition;
 mod pods;
 
 /// Where a kind has a pod's spec, if it has one.
@@ -51,7 +54,27 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         "ReplicationController" => replication_controller(object),
         "Job" => job(object),
         "NetworkPolicy" => policy_types(object),
+        "CustomResourceDefinition" => definition::apply(object),
         _ => {}
+    }
+}
+
+/// Fills in what an object of a custom kind leaves open. To be done where [`apply`] is.
+///
+/// # Errors
+///
+/// What to say if the object would become too large.
+pub fn apply_custom(resource: &Resource, object: &mut Value) -> Result<(), Invalid> {
+    match resource.custom().map(Custom::schema) {
+        Some(Ok(Some(schema))) => schema.fill(object),
+        _ => Ok(()),
+    }
+}
+
+/// Puts in what the server decides when an object is changed.
+pub fn prepare_update(resource: &Resource, object: &mut Value) {
+    if resource.kind == "CustomResourceDefinition" && !resource.is_custom() {
+        definition::note_storage_version(object);
     }
 }
 
@@ -59,6 +82,9 @@ pub fn apply(resource: &Resource, object: &mut Value) {
 /// the object. `metadata.name` and `metadata.uid` must be set.
 pub fn prepare_create(resource: &Resource, object: &mut Value) {
     if resource.is_custom() {
+        if let (true, Some(map)) = (resource.has_status(), object.as_object_mut()) {
+            map.remove("status");
+        }
         return;
     }
     // The status is written through its own path. A node alone may come with one: it is its own reporter.
@@ -76,6 +102,7 @@ pub fn prepare_create(resource: &Resource, object: &mut Value) {
             );
         }
         "Namespace" => namespace(object),
+        "CustomResourceDefinition" => definition::prepare_create(object),
         "Service" => insert(object, "status", json!({"loadBalancer": {}})),
         "PersistentVolume" | "PersistentVolumeClaim" => {
             insert(object, "status", json!({"phase": "Pending"}))

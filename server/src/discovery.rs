@@ -1,11 +1,11 @@
 //! The documents in which clients read what is served.
 //!
 //! There are two forms. The old one has a document for each group and version; the aggregated one says everything in
-//! two, with an ETag, so that a client asks once and then only whether anything changed. All are made when the set of
-//! kinds changes, and served as they are.
+//! two, with an ETag, so that a client asks once and then only whether anything changed. Those are made when somebody first asks
+//! for them after the set of kinds has changed, and served as they are.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use base64ct::{Base64, Encoding};
 use bytes::Bytes;
@@ -18,15 +18,12 @@ use crate::resources::{Catalog, Resource, Route, Scope, Subresource, Verb, Verbs
 /// Every discovery document of one catalog.
 #[derive(Debug)]
 pub struct Discovery {
-    core_versions: Document,
-    groups: Document,
-    group: BTreeMap<String, Document>,
-    /// By group and version.
-    group_version: BTreeMap<(String, String), Document>,
-    core_v2: Document,
-    groups_v2: Document,
-    core_v2beta1: Document,
-    groups_v2beta1: Document,
+    catalog: Catalog,
+    address: String,
+    /// Of `/api`, by style.
+    core: [OnceLock<Document>; 2],
+    /// Of `/apis`, by style.
+    groups: [OnceLock<Document>; 2],
 }
 
 /// How a client wants `/api` and `/apis`.
@@ -34,23 +31,9 @@ pub struct Discovery {
 pub enum Style {
     /// Only the names of versions and groups.
     Plain,
-    /// Everything at once: `application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`.
+    /// Everything at once: `application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`. There was a `v2beta1`;
+    /// clients that know only that one ask for the names and go on from there.
     V2,
-    /// The same, as clients before 1.30 ask for it.
-    V2Beta1,
-}
-
-impl Style {
-    /// The media type of the answer.
-    pub const fn content_type(self) -> &'static str {
-        match self {
-            Self::Plain => "application/json",
-            Self::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-            Self::V2Beta1 => {
-                "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
-            }
-        }
-    }
 }
 
 /// A document and its ETag.
@@ -80,53 +63,49 @@ impl Document {
 }
 
 impl Discovery {
-    /// The documents of a catalog. `address` is where clients reach the server, as `host:port`.
-    pub fn new(catalog: &Catalog, address: &str) -> Self {
-        let (core, others): (Vec<&Group>, Vec<&Group>) = catalog
-            .groups()
-            .iter()
-            .partition(|group| group.name.is_empty());
-        let versions = catalog.groups().iter().flat_map(|group| &group.versions);
+    /// The documents of a catalog. `address` is where clients reach the server, as `host:port`. Nothing is made yet.
+    pub fn new(catalog: Catalog, address: &str) -> Self {
         Self {
-            core_versions: Document::new(&core_versions(&core, address)),
-            groups: Document::new(&groups(&others)),
-            group: others
-                .iter()
-                .map(|group| {
-                    (
-                        group.name.to_string(),
-                        Document::new(&api_group(group, true)),
-                    )
-                })
-                .collect(),
-            group_version: versions
-                .map(|version| {
-                    let key = (version.group.to_string(), version.version.to_string());
-                    (key, Document::new(&api_resource_list(version)))
-                })
-                .collect(),
-            core_v2: Document::new(&aggregated(&core, "v2")),
-            groups_v2: Document::new(&aggregated(&others, "v2")),
-            core_v2beta1: Document::new(&aggregated(&core, "v2beta1")),
-            groups_v2beta1: Document::new(&aggregated(&others, "v2beta1")),
+            catalog,
+            address: address.to_owned(),
+            core: Default::default(),
+            groups: Default::default(),
         }
     }
 
     /// The document at a route. A style other than [`Style::Plain`] exists for `/api` and `/apis` only and is
     /// otherwise ignored; see [`Discovery::has_styles`].
-    pub fn document(&self, route: &Route, style: Style) -> Option<&Document> {
-        match (route, style) {
-            (Route::CoreVersions, Style::Plain) => Some(&self.core_versions),
-            (Route::CoreVersions, Style::V2) => Some(&self.core_v2),
-            (Route::CoreVersions, Style::V2Beta1) => Some(&self.core_v2beta1),
-            (Route::Groups, Style::Plain) => Some(&self.groups),
-            (Route::Groups, Style::V2) => Some(&self.groups_v2),
-            (Route::Groups, Style::V2Beta1) => Some(&self.groups_v2beta1),
-            (Route::Group(name), _) => self.group.get(name),
-            (Route::GroupVersion { group, version }, _) => {
-                self.group_version.get(&(group.clone(), version.clone()))
+    pub fn document(&self, route: &Route, style: Style) -> Option<Document> {
+        let (core, others): (Vec<&Group>, Vec<&Group>) = self
+            .catalog
+            .groups()
+            .iter()
+            .partition(|group| group.name.is_empty());
+        let kept = |[plain, v2]: &[OnceLock<Document>; 2], make: &dyn Fn() -> Value| {
+            let slot = match style {
+                Style::Plain => plain,
+                Style::V2 => v2,
+            };
+            slot.get_or_init(|| Document::new(&make())).clone()
+        };
+        match route {
+            Route::CoreVersions => Some(kept(&self.core, &|| match style {
+                Style::Plain => core_versions(&core, &self.address),
+                Style::V2 => aggregated(&core),
+            })),
+            Route::Groups => Some(kept(&self.groups, &|| match style {
+                Style::Plain => groups(&others),
+                Style::V2 => aggregated(&others),
+            })),
+            Route::Group(name) => {
+                let group = self.catalog.group(name)?;
+                Some(Document::new(&api_group(group, true)))
             }
-            (Route::Resource(_) | Route::NonResource, _) => None,
+            Route::GroupVersion { group, version } => {
+                let version = self.catalog.group_version(group, version)?;
+                Some(Document::new(&api_resource_list(version)))
+            }
+            Route::Resource(_) | Route::NonResource => None,
         }
     }
 
@@ -197,7 +176,7 @@ fn api_resource(resource: &Resource) -> Value {
         "singularName": resource.singular,
         "namespaced": resource.is_namespaced(),
         "kind": resource.kind,
-        "verbs": names(resource.verbs),
+        "verbs": names(resource.announced_verbs()),
     });
     add_nicknames(&mut value, resource);
     if resource.storage.is_some() {
@@ -228,7 +207,7 @@ fn api_subresource(resource: &Resource, sub: &Subresource) -> Value {
     value
 }
 
-fn aggregated(groups: &[&Group], version: &str) -> Value {
+fn aggregated(groups: &[&Group]) -> Value {
     let item = |group: &&Group| {
         let mut metadata = json!({"creationTimestamp": null});
         if !group.name.is_empty() {
@@ -246,7 +225,7 @@ fn aggregated(groups: &[&Group], version: &str) -> Value {
     };
     json!({
         "kind": "APIGroupDiscoveryList",
-        "apiVersion": format!("apidiscovery.k8s.io/{version}"),
+        "apiVersion": "apidiscovery.k8s.io/v2",
         "metadata": {},
         "items": groups.iter().map(item).collect::<Vec<_>>(),
     })
@@ -262,7 +241,7 @@ fn aggregated_resource(resource: &Resource) -> Value {
             Scope::Cluster => "Cluster",
         },
         "singularResource": resource.singular,
-        "verbs": names(resource.verbs),
+        "verbs": names(resource.announced_verbs()),
     });
     add_nicknames(&mut value, resource);
     let subresources = resource.subresources.iter().map(|sub| {
@@ -298,13 +277,11 @@ fn names(verbs: Verbs) -> Vec<&'static str> {
 
 /// Tells clients whether two servers store the same form: a hash of group, version and kind, as kube-apiserver makes it.
 fn storage_version_hash(resource: &Resource) -> String {
-    let Resource {
-        group,
-        version,
-        kind,
-        ..
-    } = resource;
-    let hash = Sha256::digest(format!("{group}/{version}/{kind}"));
+    let api_version = match resource.custom() {
+        Some(custom) => custom.stored_api_version(),
+        None => format!("{}/{}", resource.group, resource.version),
+    };
+    let hash = Sha256::digest(format!("{api_version}/{}", resource.kind));
     let (head, _) = hash.split_at(8);
     Base64::encode_string(head)
 }

@@ -5,6 +5,7 @@
 //!   embedded ─┘      └────────── cache off ───────────────┘
 //!   resources ──► discovery, openapi
 //!   bytes ──► schema ──► defaults ──► validation ──► an object that may be stored
+//!     custom ──► structural: prune, fill, validate ──┘
 //!   config ──► process ──► serve (tls, auth) ──► answers (body)
 //! ```
 
@@ -19,10 +20,13 @@ pub mod columns;
 pub mod compress;
 pub mod config;
 pub mod defaults;
+pub mod definitions;
 pub mod discovery;
 pub mod files;
 pub mod health;
 pub mod indent;
+pub mod link;
+pub mod managed;
 pub mod negotiate;
 pub mod objects;
 pub mod openapi;
@@ -32,8 +36,10 @@ pub mod reader;
 pub mod resources;
 pub mod schema;
 pub mod serve;
+pub mod shape;
 pub mod status;
 pub mod storage;
+pub mod structural;
 pub mod subresources;
 pub mod table;
 pub mod tls;

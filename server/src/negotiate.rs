@@ -156,7 +156,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    const JSON: Self = Self {
+    /// Objects as JSON, on one line.
+    pub const JSON: Self = Self {
         media: Media::Json,
         form: Form::Whole,
         pretty: false,
@@ -168,9 +169,6 @@ impl Answer {
         match (self.media, self.form, request) {
             (Media::Json, Form::Discovery, _) => {
                 "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-            }
-            (Media::Protobuf, Form::Discovery, _) => {
-                "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
             }
             (Media::Protobuf, _, Request::Watch) => {
                 "application/vnd.kubernetes.protobuf;stream=watch"
@@ -229,13 +227,13 @@ pub fn for_error(header: Option<&str>) -> (Media, bool) {
 
 /// The answer that a clause describes, if it can be had.
 fn meet(clause: &Clause<'_>, offer: &Offer) -> Result<Option<Answer>, NotAcceptable> {
-    let streams = clause
-        .stream
-        .is_none_or(|stream| stream == "watch" && offer.request == Request::Watch);
-    if !streams {
-        return Ok(None);
-    }
-    for media in Media::ALL.into_iter().filter(|media| clause.names(*media)) {
+    // What can be streamed can be had at once as well; YAML has no frames.
+    let streams = |media: Media| match clause.stream {
+        None => true,
+        Some(stream) => stream == "watch" && media != Media::Yaml,
+    };
+    let named = |media: &Media| clause.names(*media) && streams(*media);
+    for media in Media::ALL.into_iter().filter(named) {
         let form = match clause.kind {
             "" => offer.encodes(media).then_some(Form::Whole),
             _ => transformed(clause, media, offer)?,
@@ -261,7 +259,7 @@ fn transformed(
         let agreed = clause.group == "apidiscovery.k8s.io"
             && clause.version == "v2"
             && clause.kind == "APIGroupDiscoveryList"
-            && media != Media::Yaml;
+            && media == Media::Json;
         return Ok(agreed.then_some(Form::Discovery));
     }
     let Some(version) = Version::parse(clause.version).filter(|_| clause.group == "meta.k8s.io")

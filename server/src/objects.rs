@@ -35,6 +35,7 @@
 pub mod body;
 pub mod bootstrap;
 pub mod create;
+pub mod definitions;
 pub mod delete;
 pub mod encode;
 pub mod environment;
@@ -44,7 +45,10 @@ pub mod options;
 pub mod update;
 
 mod address;
+mod agenda;
 mod answer;
+mod apply;
+mod by;
 mod remove;
 mod replace;
 mod subresource;
@@ -61,6 +65,8 @@ pub use self::replace::PatchBody;
 use self::body::Expected;
 use self::environment::{Environment, System};
 use self::options::WriteOptions;
+use self::update::Part;
+use crate::definitions::Custom;
 use crate::resources::Resource;
 use crate::schema::Parsed;
 use crate::status::Failure;
@@ -124,10 +130,12 @@ impl Objects {
         } else {
             1
         };
+        let by = self.by(resource, Part::Whole, options);
         let mut taken = None;
         for _ in 0..attempts {
             let mut candidate = object.clone();
             let more = create::prepare(resource, &mut candidate, &self.environment.stamp()?)?;
+            by.own_new(resource, &mut candidate);
             let name = meta::text(&candidate, "name");
             let at = Address::new(resource, namespace, name);
             match self.put_new(at, &candidate, options.dry_run).await? {
@@ -181,6 +189,7 @@ impl Objects {
 
     /// Whether the namespace of a new object takes it.
     async fn admit(&self, resource: &Resource, object: &Value) -> Result<(), Failure> {
+        self.admit_kind(resource, object).await?;
         if !resource.is_namespaced() {
             return Ok(());
         }
@@ -189,10 +198,7 @@ impl Objects {
             // Validation says so.
             return Ok(());
         }
-        let name = match meta::text(object, "name") {
-            "" => meta::text(object, "generateName"),
-            name => name,
-        };
+        let name = create::wanted_name(object);
         let key = namespaces::key(namespace);
         let got = self.storage.get(&key).await;
         let got = got.map_err(|error| Failure::storage(resource, "create", &error))?;
@@ -203,6 +209,31 @@ impl Objects {
             }
             Some(_) => Ok(()),
         }
+    }
+}
+
+impl Objects {
+    /// Whether the kind of a new object takes it: its definition may be on its way out and this server not know yet.
+    async fn admit_kind(&self, resource: &Resource, object: &Value) -> Result<(), Failure> {
+        let Some((definition, uid)) = resource.custom().and_then(Custom::definition) else {
+            return Ok(());
+        };
+        let got = self.storage.get(&crate::definitions::key(definition)).await;
+        let got = got.map_err(|error| Failure::storage(resource, "create", &error))?;
+        let found: Option<Value> = got
+            .found
+            .and_then(|found| serde_json::from_slice(&found.value).ok());
+        let found = found.filter(|found| meta::text(found, "uid") == uid);
+        let found = found.ok_or_else(Failure::no_such_resource)?;
+        if meta::get(&found, "deletionTimestamp").is_some() {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(Failure::forbidden(
+                resource,
+                create::wanted_name(object),
+                why,
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha512};
 
 use crate::resources::catalog::GroupVersion;
-use crate::resources::{Catalog, Origin, Resource, Subresource};
+use crate::resources::{Catalog, Resource, Subresource};
 use crate::schema::{Definition, KUBERNETES_VERSION};
+use crate::structural::publish::{self, Form};
 
 mod operations;
 pub mod v2;
@@ -27,7 +28,7 @@ pub struct OpenApi {
     catalog: Catalog,
     index: OnceLock<Bytes>,
     /// By path, as `apis/apps/v1`.
-    documents: BTreeMap<String, OnceLock<Packed>>,
+    documents: BTreeMap<String, Arc<Document>>,
     v2_json: OnceLock<Packed>,
     v2_protobuf: OnceLock<Packed>,
 }
@@ -35,11 +36,27 @@ pub struct OpenApi {
 impl OpenApi {
     /// The documents of a catalog. Nothing is made yet.
     pub fn new(catalog: Catalog) -> Self {
+        Self::with(catalog, None)
+    }
+
+    /// The documents of another catalog. What was made for this one and would be the same is taken over.
+    pub fn next(&self, catalog: Catalog) -> Self {
+        Self::with(catalog, Some(self))
+    }
+
+    fn with(catalog: Catalog, before: Option<&Self>) -> Self {
         let versions = catalog.groups().iter().flat_map(|group| &group.versions);
+        let document = |version: &GroupVersion| {
+            let path = version.path();
+            let known = before.and_then(|before| before.documents.get(&path));
+            let known = known.filter(|known| known.is_of(version)).cloned();
+            (
+                path,
+                known.unwrap_or_else(|| Arc::new(Document::of(version))),
+            )
+        };
         Self {
-            documents: versions
-                .map(|version| (version.path(), OnceLock::new()))
-                .collect(),
+            documents: versions.map(document).collect(),
             index: OnceLock::new(),
             v2_json: OnceLock::new(),
             v2_protobuf: OnceLock::new(),
@@ -51,35 +68,18 @@ impl OpenApi {
     /// them for good.
     pub fn index(&self) -> &Bytes {
         self.index.get_or_init(|| {
-            let entry = |version: &GroupVersion| {
-                let path = version.path();
-                let mut hash = Sha512::new();
-                write_document(version, &mut |piece| hash.update(piece));
-                let url = format!("/openapi/v3/{path}?hash={}", hex(hash));
-                (path, json!({"serverRelativeURL": url}))
+            let entry = |(path, document): (&String, &Arc<Document>)| {
+                let url = format!("/openapi/v3/{path}?hash={}", document.hash());
+                (path.clone(), json!({"serverRelativeURL": url}))
             };
-            let versions = self
-                .catalog
-                .groups()
-                .iter()
-                .flat_map(|group| &group.versions);
-            let paths: serde_json::Map<String, Value> = versions.map(entry).collect();
+            let paths: serde_json::Map<String, Value> = self.documents.iter().map(entry).collect();
             json!({"paths": paths}).to_string().into()
         })
     }
 
     /// `/openapi/v3/PATH`: the document of a group version, where `path` is `api/v1` or `apis/G/V`.
     pub fn document(&self, path: &str) -> Option<&Packed> {
-        let slot = self.documents.get(path)?;
-        let mut versions = self
-            .catalog
-            .groups()
-            .iter()
-            .flat_map(|group| &group.versions);
-        let version = versions.find(|version| version.path() == path)?;
-        Some(slot.get_or_init(|| {
-            Packed::new(|out| write_document(version, &mut |piece| out(piece.as_bytes())))
-        }))
+        self.documents.get(path).map(|document| document.packed())
     }
 
     /// `/openapi/v2` as JSON.
@@ -93,6 +93,45 @@ impl OpenApi {
     pub fn v2_protobuf(&self) -> &Packed {
         self.v2_protobuf
             .get_or_init(|| Packed::new(|out| v2::write_protobuf(&self.catalog, out)))
+    }
+}
+
+/// The document of a group version, made when somebody asks.
+#[derive(Debug)]
+struct Document {
+    resources: Vec<Arc<Resource>>,
+    hash: OnceLock<String>,
+    packed: OnceLock<Packed>,
+}
+
+impl Document {
+    fn of(version: &GroupVersion) -> Self {
+        Self {
+            resources: version.resources.clone(),
+            hash: OnceLock::new(),
+            packed: OnceLock::new(),
+        }
+    }
+
+    /// Whether it is the document of that version. Resources that are the same have the same address.
+    fn is_of(&self, version: &GroupVersion) -> bool {
+        let [own, its] =
+            [&self.resources, &version.resources].map(|rows| rows.iter().map(Arc::as_ptr));
+        own.eq(its)
+    }
+
+    fn hash(&self) -> &str {
+        self.hash.get_or_init(|| {
+            let mut hash = Sha512::new();
+            write_document(&self.resources, &mut |piece| hash.update(piece));
+            hex(hash)
+        })
+    }
+
+    fn packed(&self) -> &Packed {
+        self.packed.get_or_init(|| {
+            Packed::new(|out| write_document(&self.resources, &mut |piece| out(piece.as_bytes())))
+        })
     }
 }
 
@@ -144,13 +183,13 @@ fn hex(hash: Sha512) -> String {
 }
 
 /// Writes the document of a group version, piece by piece.
-fn write_document(version: &GroupVersion, out: &mut dyn FnMut(&str)) {
+fn write_document(resources: &[Arc<Resource>], out: &mut dyn FnMut(&str)) {
     let head = json!({"title": "Kubernetes", "version": KUBERNETES_VERSION});
     out(&format!(
         "{{\"openapi\":\"3.0.0\",\"info\":{head},\"paths\":{{"
     ));
     let mut comma = "";
-    for resource in &version.resources {
+    for resource in resources {
         for (path, item) in operations::paths(resource) {
             out(&format!("{comma}{}:{item}", Value::from(path)));
             comma = ",";
@@ -158,7 +197,11 @@ fn write_document(version: &GroupVersion, out: &mut dyn FnMut(&str)) {
     }
     out("},\"components\":{\"schemas\":{");
     let mut comma = "";
-    for (name, schema) in schemas(&version.resources) {
+    let mut all = schemas(resources);
+    all.extend(
+        custom_schemas(resources, Form::V3).map(|(name, schema)| (name, schema.to_string())),
+    );
+    for (name, schema) in all {
         out(&format!("{comma}\"{name}\":"));
         out(&schema);
         comma = ",";
@@ -184,6 +227,7 @@ fn schema_name(resource: &Resource) -> String {
 
 const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
@@ -198,7 +242,7 @@ fn subresource_schema(sub: &Subresource) -> Option<&'static str> {
     }
 }
 
-/// Every type that the resources need, by name.
+/// Every type of the program that the resources need, by name.
 fn schemas<'a>(resources: impl IntoIterator<Item = &'a Arc<Resource>>) -> BTreeMap<String, String> {
     let mut needed = BTreeSet::new();
     let mut schemas = BTreeMap::new();
@@ -210,16 +254,12 @@ fn schemas<'a>(resources: impl IntoIterator<Item = &'a Arc<Resource>>) -> BTreeM
         json!({"description": "What to change, in the form that the media type names.", "type": "object"}).to_string(),
     );
     for resource in resources {
-        let name = schema_name(resource);
-        match &resource.origin {
-            Origin::BuiltIn { schema } => {
+        match resource.schema_name() {
+            Some(schema) => {
                 add_with_references(schema, &mut needed);
                 add_with_references(&format!("{schema}List"), &mut needed);
             }
-            Origin::Custom { schema } => {
-                schemas.insert(format!("{name}List"), custom_list(resource, &name));
-                schemas.insert(name, custom_schema(resource, schema.as_deref()));
-            }
+            None => add_with_references(OBJECT_META, &mut needed),
         }
         let own = resource.subresources.iter().filter_map(subresource_schema);
         own.for_each(|name| add_with_references(name, &mut needed));
@@ -242,19 +282,34 @@ fn add_with_references(name: &str, needed: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// The published schema of a custom kind: what the definition says, and what kind it is.
-fn custom_schema(resource: &Resource, schema: Option<&str>) -> String {
-    let parsed = schema.and_then(|text| serde_json::from_str(text).ok());
-    let mut schema: Value = parsed
-        .unwrap_or_else(|| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}));
-    if let Some(object) = schema.as_object_mut() {
-        object.insert(KIND_WORD.into(), json!([gvk(resource, &resource.kind)]));
-    }
-    schema.to_string()
+/// The types of custom kinds and of their lists.
+fn custom_schemas(
+    resources: &[Arc<Resource>],
+    form: Form,
+) -> impl Iterator<Item = (String, Value)> {
+    let custom = resources
+        .iter()
+        .filter_map(|row| Some((row, row.custom()?)));
+    custom.flat_map(move |(resource, custom)| {
+        let name = schema_name(resource);
+        let kind = publish::Kind {
+            group: &resource.group,
+            version: &resource.version,
+            kind: &resource.kind,
+        };
+        let source = custom.source();
+        let schema = publish::kind(source.as_ref(), &kind, form);
+        let list = custom_list(resource, &name, form);
+        [(format!("{name}List"), list), (name, schema)]
+    })
 }
 
-fn custom_list(resource: &Resource, item: &str) -> String {
-    let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+fn custom_list(resource: &Resource, item: &str, form: Form) -> Value {
+    let place = match form {
+        Form::V2 => "#/definitions",
+        Form::V3 => "#/components/schemas",
+    };
+    let reference = |name: &str| json!({"$ref": format!("{place}/{name}")});
     json!({
         "description": format!("{} is a list of {}", resource.list_kind, resource.kind),
         "type": "object",
@@ -267,7 +322,6 @@ fn custom_list(resource: &Resource, item: &str) -> String {
         },
         KIND_WORD: [gvk(resource, &resource.list_kind)],
     })
-    .to_string()
 }
 
 const KIND_WORD: &str = "x-kubernetes-group-version-kind";

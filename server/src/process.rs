@@ -27,12 +27,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Runtime;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::api::Api;
 use crate::auth::{Authenticator, Users};
 use crate::config::{Settings, Store};
 use crate::files::Changes;
+use crate::link::{self, keys::Keys};
 use crate::serve::{InFlight, Listener, Shutdown, serve};
 use crate::storage::Storage;
 use crate::tls::{self, Authority, Certificate};
@@ -92,6 +94,15 @@ async fn run_until_stopped(mut settings: Settings) -> Result<(), RunError> {
         None => None,
         Some(address) => Some(listen(address, Listener::plain)?),
     };
+    let link = match &settings.link {
+        None => None,
+        Some((address, file)) => {
+            let changes = Changes::since_now([file.clone()]);
+            let keys = Keys::load(file).map_err(RunError::because)?;
+            let listener = listen(*address, link::Listener::bind)?;
+            Some((listener, keys, file.clone(), changes))
+        }
+    };
     let (stop, shutdown) = Shutdown::new();
     let storage = storage::open(&settings, folder.path(), shutdown.clone()).await?;
     if let Some(file) = settings.token_file.clone() {
@@ -117,10 +128,23 @@ async fn run_until_stopped(mut settings: Settings) -> Result<(), RunError> {
         &url,
         address,
         plain.as_ref().map(Listener::address),
+        link.as_ref().map(|(listener, ..)| listener.address()),
         &kubeconfig,
     );
     let listeners = [Some(secure), plain].into_iter().flatten().collect();
-    stop_on_signal(signals, stop, serve(listeners, handler, limits, shutdown)).await;
+    let nodes = async {
+        if let Some((listener, keys, file, changes)) = link {
+            let (sender, keys) = watch::channel(Arc::new(keys));
+            tokio::spawn(link::reload(file, changes, sender));
+            let api = handler.clone();
+            link::serve(listener, api, keys, limits.connections, shutdown.clone()).await;
+        }
+    };
+    let clients = serve(listeners, handler.clone(), limits.clone(), shutdown.clone());
+    let both = async {
+        tokio::join!(clients, nodes);
+    };
+    stop_on_signal(signals, stop, both).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -197,10 +221,10 @@ fn certificate(
     Ok((certificate, Some(pem)))
 }
 
-fn listen(
+fn listen<L>(
     address: SocketAddr,
-    bind: impl FnOnce(SocketAddr) -> io::Result<Listener>,
-) -> Result<Listener, RunError> {
+    bind: impl FnOnce(SocketAddr) -> io::Result<L>,
+) -> Result<L, RunError> {
     bind(address).map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse => {
@@ -233,6 +257,7 @@ fn announce(
     url: &str,
     address: SocketAddr,
     plain: Option<SocketAddr>,
+    link: Option<SocketAddr>,
     kubeconfig: &Path,
 ) {
     let mut out = io::stdout().lock();
@@ -248,6 +273,9 @@ fn announce(
     }
     if let Some(plain) = plain {
         text += &format!("\n  without authentication: http://{plain}");
+    }
+    if let Some(link) = link {
+        text += &format!("\n  node link: {link}");
     }
     text += &format!("\n  objects: {objects}");
     text += &format!("\n  admin.kubeconfig: {}", kubeconfig.display());

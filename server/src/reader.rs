@@ -97,6 +97,17 @@ impl Reader {
         }
     }
 
+    /// Waits until what is read here is not older than a revision, for as long as any read waits for that.
+    pub async fn reach(&self, revision: Revision) -> Result<(), CacheError> {
+        match self {
+            Self::Cached(cache) => {
+                let state = cache.get("", StartFrom::NotOlderThan(revision)).await;
+                state.map(drop)
+            }
+            Self::Direct(_) => Ok(()),
+        }
+    }
+
     /// One object. There is no exact read of one object; [`StartFrom::Exact`] reads the state at that revision.
     pub async fn get(&self, key: &str, start: StartFrom) -> Result<Option<Object>, CacheError> {
         match self {
@@ -121,6 +132,14 @@ impl Reader {
                 let watch = direct.watch(request).await?;
                 Ok(Watch::Direct(Box::new(watch)))
             }
+        }
+    }
+
+    /// Has every object decoded again, if they are kept.
+    pub fn read_again(&self) {
+        match self {
+            Self::Cached(cache) => cache.read_again(),
+            Self::Direct(_) => {}
         }
     }
 

@@ -12,8 +12,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
+
+use crate::definitions::Custom;
 
 pub mod builtin;
 pub mod catalog;
@@ -62,6 +63,8 @@ pub struct Resource {
     pub update: UpdateRules,
     /// What an object may be called.
     pub names: NameRule,
+    /// Whether clients may speak of it in protobuf, and have lists merged by the keys that are known with it.
+    pub protobuf: bool,
     /// Who defined the kind.
     pub origin: Origin,
 }
@@ -93,7 +96,30 @@ impl Resource {
 
     /// Whether a CustomResourceDefinition made it.
     pub fn is_custom(&self) -> bool {
-        matches!(self.origin, Origin::Custom { .. })
+        self.custom().is_some()
+    }
+
+    /// What a CustomResourceDefinition says of it, if one made it.
+    pub fn custom(&self) -> Option<&Custom> {
+        match &self.origin {
+            Origin::BuiltIn { .. } => None,
+            Origin::Custom(custom) => Some(custom),
+        }
+    }
+
+    /// What clients are told may be asked: of a kind on its way out only what empties it.
+    pub fn announced_verbs(&self) -> Verbs {
+        if !self.custom().is_some_and(Custom::is_terminating) {
+            return self.verbs;
+        }
+        let kept = [
+            Verb::Delete,
+            Verb::DeleteCollection,
+            Verb::Get,
+            Verb::List,
+            Verb::Watch,
+        ];
+        Verbs::of(&kept)
     }
 
     /// The subresource of that name.
@@ -110,7 +136,7 @@ impl Resource {
     pub fn schema_name(&self) -> Option<&'static str> {
         match self.origin {
             Origin::BuiltIn { schema } => Some(schema),
-            Origin::Custom { .. } => None,
+            Origin::Custom(_) => None,
         }
     }
 }
@@ -184,10 +210,7 @@ pub enum Origin {
         schema: &'static str,
     },
     /// A CustomResourceDefinition.
-    Custom {
-        /// The schema to publish, as the text of a JSON object without references. None: any object.
-        schema: Option<Arc<str>>,
-    },
+    Custom(Custom),
 }
 
 /// What can be found below an object's path.

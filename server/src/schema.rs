@@ -17,7 +17,7 @@ pub mod time;
 pub use decode::{DecodeError, decode};
 pub use parse::{Parsed, SyntaxError, parse};
 
-use crate::resources::merge_keys::{self, Rule};
+use crate::resources::merge_keys::{self, Ownership, Rule};
 
 /// The release of Kubernetes whose types these are.
 pub const KUBERNETES_VERSION: &str = "v1.37.0";
@@ -27,6 +27,7 @@ pub const KUBERNETES_VERSION: &str = "v1.37.0";
 pub struct Definition {
     name: &'static str,
     fields: Option<&'static [Field]>,
+    atomic: bool,
     json: &'static str,
 }
 
@@ -37,6 +38,10 @@ pub struct Field {
     pub name: &'static str,
     /// What it holds.
     pub of: Type,
+    /// What of it has an owner of its own.
+    pub ownership: Ownership,
+    /// Whether it counts as there even where it is not written, since Go writes it into an empty object.
+    pub implied: bool,
 }
 
 /// What a field holds.
@@ -70,6 +75,8 @@ pub enum Type {
     Map(&'static Type),
     /// The named type at this place of the table.
     Object(u16),
+    /// The named type at this place of the table, a list of its values, or a plain value: what schemas have inside.
+    ObjectOr(u16),
 }
 
 impl Definition {
@@ -106,6 +113,11 @@ impl Definition {
         fields.get(place.ok()?)
     }
 
+    /// Whether objects of this type are owned as a whole.
+    pub fn is_atomic(&self) -> bool {
+        self.atomic
+    }
+
     /// How a field merges, if something special holds.
     pub fn merge_rule(&self, field: &str) -> Option<&'static Rule> {
         merge_keys::find(self.name, field)
@@ -130,7 +142,7 @@ impl Type {
     /// The named type, if it is one.
     pub fn definition(self) -> Option<&'static Definition> {
         match self {
-            Self::Object(place) => DEFINITIONS.get(usize::from(place)),
+            Self::Object(place) | Self::ObjectOr(place) => DEFINITIONS.get(usize::from(place)),
             _ => None,
         }
     }

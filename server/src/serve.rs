@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   accept ──► cap ──► TLS, ALPN ──────┬─► HTTP/1.1 ─┐
-//!                  └─► plain, preface ─┴─► HTTP/2 ───┴─► URL limit ──► Handler ──► Body
+//!                  └─► plain, preface ─┴─► HTTP/2 ───┴─► host, URL ──► Handler ──► Body
 //! ```
 //!
 //! hyper speaks HTTP; there is no router or middleware between it and the handler, because the paths of this API are data
@@ -38,11 +38,14 @@
 mod activity;
 mod connection;
 mod handler;
+mod handshake;
+mod host;
 mod in_flight;
 mod io;
 mod limits;
 mod listener;
 mod shutdown;
+mod streamed;
 
 use std::sync::Arc;
 

@@ -8,7 +8,8 @@ mod writes;
 use std::fmt;
 
 use ringwatch_core::revision::Revision;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::resources::Resource;
 use crate::validation::{self, Invalid};
@@ -29,30 +30,44 @@ pub struct Failure {
 }
 
 /// What a [`Failure`] is about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Details {
     /// The object.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Its API group.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
     /// Its resource (sic), except where upstream has the kind.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// Its uid.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Single faults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
     /// When to try again, in seconds; 0 for no advice. Also sent as a header.
+    #[serde(rename = "retryAfterSeconds", skip_serializing_if = "is_zero")]
     pub retry_after: u32,
 }
 
+// The signature that serde asks for.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(seconds: &u32) -> bool {
+    *seconds == 0
+}
+
 /// One fault of several.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
     /// The word.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
     /// The sentence.
     pub message: String,
     /// The field; empty for none.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 
@@ -261,25 +276,50 @@ impl Failure {
 
     /// The Status object.
     pub fn to_value(&self) -> Value {
-        let mut status = Map::new();
-        let mut metadata = Map::new();
-        if let Some(token) = &self.continue_token {
-            metadata.insert("continue".to_owned(), token.as_str().into());
-        }
-        status.insert("kind".to_owned(), "Status".into());
-        status.insert("apiVersion".to_owned(), "v1".into());
-        status.insert("metadata".to_owned(), metadata.into());
-        status.insert("status".to_owned(), "Failure".into());
-        status.insert("message".to_owned(), self.message.as_str().into());
-        if !self.reason.is_empty() {
-            status.insert("reason".to_owned(), self.reason.into());
-        }
-        if let Some(details) = &self.details {
-            status.insert("details".to_owned(), details.to_value());
-        }
-        status.insert("code".to_owned(), self.code.into());
-        status.into()
+        serde_json::to_value(self.status()).unwrap_or_default()
     }
+
+    /// The Status object as JSON, its fields in the order that people know.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&self.status()).unwrap_or_default()
+    }
+
+    fn status(&self) -> Status<'_> {
+        Status {
+            kind: "Status",
+            api_version: "v1",
+            metadata: ListMeta {
+                continue_token: self.continue_token.as_deref(),
+            },
+            status: "Failure",
+            message: &self.message,
+            reason: self.reason,
+            details: self.details.as_deref(),
+            code: self.code,
+        }
+    }
+}
+
+/// A Status, in the order in which it is written.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: ListMeta<'a>,
+    status: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a Details>,
+    code: u16,
+}
+
+#[derive(Serialize)]
+struct ListMeta<'a> {
+    #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
+    continue_token: Option<&'a str>,
 }
 
 impl fmt::Display for Failure {
@@ -293,26 +333,7 @@ impl std::error::Error for Failure {}
 impl Details {
     /// The object in the Status, without what is empty.
     pub fn to_value(&self) -> Value {
-        let mut details = Map::new();
-        let texts = [
-            ("name", &self.name),
-            ("group", &self.group),
-            ("kind", &self.kind),
-            ("uid", &self.uid),
-        ];
-        for (key, text) in texts {
-            if !text.is_empty() {
-                details.insert(key.to_owned(), text.as_str().into());
-            }
-        }
-        if !self.causes.is_empty() {
-            let causes: Vec<_> = self.causes.iter().map(Cause::to_value).collect();
-            details.insert("causes".to_owned(), causes.into());
-        }
-        if self.retry_after > 0 {
-            details.insert("retryAfterSeconds".to_owned(), self.retry_after.into());
-        }
-        details.into()
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
@@ -323,20 +344,6 @@ impl From<&Invalid> for Cause {
             message: fault.body(),
             field: fault.field.clone(),
         }
-    }
-}
-
-impl Cause {
-    fn to_value(&self) -> Value {
-        let mut cause = Map::new();
-        if !self.reason.is_empty() {
-            cause.insert("reason".to_owned(), self.reason.into());
-        }
-        cause.insert("message".to_owned(), self.message.as_str().into());
-        if !self.field.is_empty() {
-            cause.insert("field".to_owned(), self.field.as_str().into());
-        }
-        cause.into()
     }
 }
 

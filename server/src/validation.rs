@@ -9,12 +9,17 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::defaults;
+use crate::definitions::Custom;
 use crate::resources::Resource;
 use crate::schema::path::FieldPath;
 use crate::schema::pattern::at;
 
+mod definitions;
 mod kinds;
 mod metadata;
+
+pub(crate) use metadata::check_embedded as check_embedded_metadata;
+
 pub mod names;
 mod pods;
 mod tables;
@@ -50,6 +55,12 @@ pub enum Reason {
     NotFound,
     /// It is too long.
     TooLong,
+    /// It has too many entries.
+    TooMany,
+    /// It is of the wrong type.
+    TypeInvalid,
+    /// It could not be checked.
+    Internal,
 }
 
 impl Reason {
@@ -63,18 +74,23 @@ impl Reason {
             Self::Duplicate => "FieldValueDuplicate",
             Self::NotFound => "FieldValueNotFound",
             Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Internal => "InternalError",
         }
     }
 
     const fn words(self) -> &'static str {
         match self {
             Self::Required => "Required value",
-            Self::Invalid => "Invalid value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
             Self::NotSupported => "Unsupported value",
             Self::Forbidden => "Forbidden",
             Self::Duplicate => "Duplicate value",
             Self::NotFound => "Not found",
             Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::Internal => "Internal error",
         }
     }
 }
@@ -114,7 +130,7 @@ pub fn message(resource: &Resource, name: &str, faults: &[Invalid]) -> String {
 pub fn create(resource: &Resource, object: &Value) -> Vec<Invalid> {
     let mut faults = Faults::default();
     metadata::check(resource, object, &mut faults);
-    whole(resource, object, &mut faults);
+    whole(resource, object, None, &mut faults);
     faults.0
 }
 
@@ -123,12 +139,13 @@ pub fn update(resource: &Resource, object: &Value, old: &Value) -> Vec<Invalid> 
     let mut faults = Faults::default();
     metadata::check(resource, object, &mut faults);
     metadata::check_update(object, old, &mut faults);
-    whole(resource, object, &mut faults);
+    whole(resource, object, Some(old), &mut faults);
     if !resource.is_custom() {
         tables::check_update(&resource.kind, object, old, &mut faults);
         kinds::check_update(&resource.kind, object, old, &mut faults);
         workloads::check_update(&resource.kind, object, old, &mut faults);
         pods::check_update(&resource.kind, object, old, &mut faults);
+        definitions::check_update(&resource.kind, object, old, &mut faults);
     }
     faults.0
 }
@@ -138,13 +155,30 @@ pub fn update_status(resource: &Resource, object: &Value, old: &Value) -> Vec<In
     let mut faults = Faults::default();
     metadata::check(resource, object, &mut faults);
     metadata::check_update(object, old, &mut faults);
+    custom(resource, object, Some(old), &mut faults);
+    if !resource.is_custom() {
+        definitions::check_status(&resource.kind, object, &mut faults);
+    }
     faults.0
 }
 
-fn whole(resource: &Resource, object: &Value, faults: &mut Faults) {
+/// What the schema of a custom kind has against an object.
+fn custom(resource: &Resource, object: &Value, old: Option<&Value>, faults: &mut Faults) {
+    let schema = resource.custom().map(Custom::schema);
+    if let Some(Ok(Some(schema))) = schema {
+        faults.0.extend(match old {
+            Some(old) => schema.validate_update(object, old),
+            None => schema.validate(object),
+        });
+    }
+}
+
+fn whole(resource: &Resource, object: &Value, old: Option<&Value>, faults: &mut Faults) {
     if resource.is_custom() {
+        custom(resource, object, old, faults);
         return;
     }
+    definitions::check(&resource.kind, object, old, faults);
     tables::check(&resource.kind, object, faults);
     kinds::check(&resource.kind, object, faults);
     workloads::check(&resource.kind, object, faults);
@@ -157,13 +191,55 @@ fn whole(resource: &Resource, object: &Value, faults: &mut Faults) {
 
 /// What was found so far.
 #[derive(Default)]
-struct Faults(Vec<Invalid>);
+pub(crate) struct Faults(Vec<Invalid>);
 
 /// An object can be wrong in as many places as it is long; more than this helps nobody.
 const MAX_FAULTS: usize = 100;
+/// How many bytes are told of a field's path, of its text and of what is wrong with it. A key can be as long as an object.
+const MAX_SHOWN: usize = 4096;
+
+fn shortened(mut text: String) -> String {
+    if text.len() > MAX_SHOWN {
+        text.truncate(text.floor_char_boundary(MAX_SHOWN));
+        text.push('…');
+    }
+    text
+}
 
 impl Faults {
-    fn add(
+    /// Everything that was found.
+    pub(crate) fn into_vec(self) -> Vec<Invalid> {
+        self.0
+    }
+
+    /// Whether nothing was found.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How much was found.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether something of a kind was found.
+    pub(crate) fn any(&self, is_one: impl Fn(&Invalid) -> bool) -> bool {
+        self.0.iter().any(is_one)
+    }
+
+    /// Takes what was found elsewhere.
+    pub(crate) fn extend(&mut self, found: Option<Self>) {
+        let room = MAX_FAULTS.saturating_sub(self.0.len());
+        let found = found.into_iter().flat_map(|found| found.0);
+        self.0.extend(found.take(room));
+    }
+
+    /// Whether no more is taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_FAULTS
+    }
+
+    pub(crate) fn add(
         &mut self,
         field: impl fmt::Display,
         reason: Reason,
@@ -171,28 +247,44 @@ impl Faults {
         detail: impl Into<String>,
     ) {
         if self.0.len() < MAX_FAULTS {
+            let value = match value {
+                Some(Value::String(text)) if text.len() > MAX_SHOWN => {
+                    Some(shortened(text.clone()).into())
+                }
+                value => value.cloned(),
+            };
             self.0.push(Invalid {
-                field: field.to_string(),
+                field: shortened(field.to_string()),
                 reason,
-                value: value.cloned(),
-                detail: detail.into(),
+                value,
+                detail: shortened(detail.into()),
             });
         }
     }
 
-    fn required(&mut self, field: impl fmt::Display, detail: &str) {
+    pub(crate) fn required(&mut self, field: impl fmt::Display, detail: &str) {
         self.add(field, Reason::Required, None, detail);
     }
 
-    fn invalid(&mut self, field: impl fmt::Display, value: &Value, detail: impl Into<String>) {
+    pub(crate) fn invalid(
+        &mut self,
+        field: impl fmt::Display,
+        value: &Value,
+        detail: impl Into<String>,
+    ) {
         self.add(field, Reason::Invalid, Some(value), detail);
     }
 
-    fn forbidden(&mut self, field: impl fmt::Display, detail: &str) {
+    pub(crate) fn forbidden(&mut self, field: impl fmt::Display, detail: &str) {
         self.add(field, Reason::Forbidden, None, detail);
     }
 
-    fn unsupported(&mut self, field: impl fmt::Display, value: &Value, supported: &[&str]) {
+    pub(crate) fn unsupported(
+        &mut self,
+        field: impl fmt::Display,
+        value: &Value,
+        supported: &[&str],
+    ) {
         let supported: Vec<String> = supported.iter().map(|word| format!("{word:?}")).collect();
         let detail = format!("supported values: {}", supported.join(", "));
         self.add(field, Reason::NotSupported, Some(value), detail);

@@ -9,10 +9,14 @@ mod describe;
 mod hostile;
 #[path = "api/http.rs"]
 mod http;
+#[path = "api/kinds.rs"]
+mod kinds;
 #[path = "api/list.rs"]
 mod list;
 #[path = "api/names.rs"]
 mod names;
+#[path = "api/notation.rs"]
+mod notation;
 #[path = "api/requests.rs"]
 mod requests;
 #[path = "api/rows.rs"]

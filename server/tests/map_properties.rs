@@ -1,5 +1,7 @@
 //! The cache's map against a `BTreeMap`, with enough keys for several chunks, and snapshots that must not move.
 
+use std::ops::{Bound, RangeBounds};
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -82,14 +84,23 @@ fn check(map: &ObjectMap, model: &Model, probes: &[u16]) {
         let key = key(*probe);
         let held = map.get(&key).map(|object| object.revision().get());
         assert_eq!(held, model.get(&key).copied(), "{key}");
-        for inclusive in [true, false] {
-            let from = map
-                .from(&key, inclusive)
-                .map(|object| object.key().to_owned());
-            let expected = model
-                .keys()
-                .filter(|held| **held > key || (inclusive && **held == key));
-            assert!(from.eq(expected.cloned()), "from {key}, {inclusive}");
+        let ends = probes.iter().map(|end| Some(self::key(*end)));
+        for end in ends.chain([None]) {
+            for from in [
+                Bound::Unbounded,
+                Bound::Included(&*key),
+                Bound::Excluded(&*key),
+            ] {
+                let found = map.range(from, end.as_deref()).map(|(sketch, object)| {
+                    assert_eq!(sketch, object.sketch());
+                    object.key().to_owned()
+                });
+                let expected = model.keys().filter(|held| {
+                    RangeBounds::<str>::contains(&(from, Bound::Unbounded), held.as_str())
+                        && end.as_ref().is_none_or(|end| *held < end)
+                });
+                assert!(found.eq(expected.cloned()), "{from:?} to {end:?}");
+            }
         }
     }
 }

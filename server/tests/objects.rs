@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use ringwatch_server::definitions::Custom;
 use ringwatch_server::objects::body::Expected;
 use ringwatch_server::objects::create::{self, Stamp};
 use ringwatch_server::objects::delete::{self, Verdict};
@@ -99,7 +100,7 @@ fn resource(case: &Case<'_>) -> Resource {
         group: "example.com".into(),
         kind: "Lamp".into(),
         plural: "lamps".into(),
-        origin: Origin::Custom { schema: None },
+        origin: Origin::Custom(Custom::any("example.com", "v1")),
         update: UpdateRules {
             generation: true,
             unconditional: false,
@@ -178,7 +179,7 @@ fn updates() {
             Some("finalize") => Part::Finalize,
             Some(other) => panic!("{other}"),
         };
-        let (next, more) = update::decide(&resource, part, new, &old)?;
+        let (next, more) = update::decide(&resource, part, new, &old, None)?;
         warnings.extend(more);
         let (word, object) = match next {
             Next::Write(object) => ("makes", object),
@@ -229,15 +230,18 @@ fn options() {
         let of = match case.line("of") {
             Some("create") => Of::Create,
             Some("update") => Of::Update,
+            Some("apply") => Of::Apply,
             _ => Of::Patch,
         };
         let WriteOptions {
             dry_run,
             field_manager,
             field_validation,
-        } = WriteOptions::from_query(of, query(case))?;
+            force,
+        } = WriteOptions::from_query(of, query(case))?.or_agent(case.line("agent"));
+        let force = if force { ",force" } else { "" };
         Ok(Became {
-            object: format!("{dry_run},{field_manager},{field_validation:?}").into(),
+            object: format!("{dry_run},{field_manager},{field_validation:?}{force}").into(),
             word: "reads",
             warnings: Vec::new(),
         })

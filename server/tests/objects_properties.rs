@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use proptest::prelude::*;
+use ringwatch_server::managed::{self, Writer};
 use ringwatch_server::objects::body::Expected;
 use ringwatch_server::objects::create::{self, Stamp};
 use ringwatch_server::objects::delete::{self, Verdict};
@@ -12,6 +13,13 @@ use ringwatch_server::objects::update::{self, Next, Part};
 use ringwatch_server::resources::{Catalog, Resource};
 use ringwatch_server::schema::Parsed;
 use serde_json::{Value, json};
+
+const WRITER: Writer<'_> = Writer {
+    manager: "me",
+    api_version: "v1",
+    subresource: "",
+    now: "2024-05-06T07:08:09Z",
+};
 
 /// Any resource that is stored.
 fn resource() -> impl Strategy<Value = Resource> {
@@ -127,6 +135,13 @@ fn created(resource: &Resource, value: Value) -> Option<Value> {
     create::place(resource, namespace, &mut object).ok()?;
     let stamp = Stamp::new(now(), [7; create::RANDOM]);
     create::prepare(resource, &mut object, &stamp).ok()?;
+    managed::record(
+        managed::Node::of(resource),
+        &WRITER,
+        None,
+        &mut object,
+        true,
+    );
     Some(object)
 }
 
@@ -139,7 +154,7 @@ proptest! {
         prop_assert!(object["metadata"].get("deletionTimestamp").is_none());
         object["metadata"]["resourceVersion"] = "5".into();
         let again = read(&resource, object.clone()).expect("what was decoded once");
-        let (next, _) = update::decide(&resource, Part::Whole, again, &object).expect("what was valid once");
+        let (next, _) = update::decide(&resource, Part::Whole, again, &object, Some(&WRITER)).expect("what was valid once");
         prop_assert_eq!(next, Next::Keep);
     }
 
@@ -149,7 +164,7 @@ proptest! {
         old["metadata"]["resourceVersion"] = "5".into();
         let Some(new) = read(&resource, new) else { return Ok(()) };
         for part in [Part::Whole, Part::Status] {
-            match update::decide(&resource, part, new.clone(), &old) {
+            match update::decide(&resource, part, new.clone(), &old, Some(&WRITER)) {
                 Ok((Next::Write(written), _)) => {
                     for field in ["name", "namespace", "uid", "creationTimestamp", "resourceVersion"] {
                         prop_assert_eq!(written["metadata"].get(field), old["metadata"].get(field));
@@ -185,7 +200,7 @@ proptest! {
     fn anything_stored_can_be_updated_or_is_refused(resource in resource(), old in object(), new in object()) {
         let Some(new) = read(&resource, new) else { return Ok(()) };
         for part in [Part::Whole, Part::Status, Part::Finalize, Part::Scale, Part::Binding] {
-            if let Err(failure) = update::decide(&resource, part, new.clone(), &old) {
+            if let Err(failure) = update::decide(&resource, part, new.clone(), &old, Some(&WRITER)) {
                 prop_assert!([400, 409, 422].contains(&failure.code), "{}", failure);
             }
         }

@@ -286,8 +286,9 @@ async fn what_cannot_be_kept_is_refused() {
     );
 
     // Deeper than readers go, but not than the parser.
-    let deep = (0..100).fold(json!(1), |inside, _| json!({"f:x": inside}));
-    let object = json!({"metadata": {"name": "a", "managedFields": [{"fieldsV1": deep}]}});
+    let deep = (0..100).fold(json!({}), |inside, _| json!({"f:x": inside}));
+    let owner = json!({"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": deep});
+    let object = json!({"metadata": {"name": "a", "managedFields": [owner]}});
     let failure = world.create("configmaps", &object).await.unwrap_err();
     assert_eq!(failure.code, 400, "{failure}");
     assert!(

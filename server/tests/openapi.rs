@@ -5,9 +5,14 @@ use std::sync::Arc;
 
 use ringwatch_server::openapi::OpenApi;
 use ringwatch_server::resources::merge_keys::{self, Ownership};
-use ringwatch_server::resources::{Catalog, Origin, Resource, Verb, builtin};
+use ringwatch_server::resources::{Catalog, Resource, Verb, builtin};
 use ringwatch_server::schema::Definition;
 use serde_json::{Value, json};
+
+#[path = "text/definition.rs"]
+mod definitions;
+
+use definitions::definition;
 
 fn document(openapi: &OpenApi, path: &str) -> Value {
     serde_json::from_slice(&openapi.document(path).unwrap().plain()).unwrap()
@@ -22,6 +27,7 @@ fn the_index_leads_to_every_document_and_changes_with_it() {
         paths,
         [
             "api/v1",
+            "apis/apiextensions.k8s.io/v1",
             "apis/apps/v1",
             "apis/authentication.k8s.io/v1",
             "apis/authorization.k8s.io/v1",
@@ -121,11 +127,14 @@ fn kubectl_finds_the_kind_at_a_path_and_its_schema() {
                 );
             }
             let content = &patch["requestBody"]["content"];
-            assert!(
+            assert_eq!(
                 content
                     .get("application/strategic-merge-patch+json")
-                    .is_some()
+                    .is_some(),
+                resource.protobuf,
+                "merge keys are known with the types of protobuf"
             );
+            assert!(content.get("application/apply-patch+yaml").is_some());
         }
     }
 }
@@ -183,34 +192,50 @@ fn schemas_say_how_lists_merge() {
 
 #[test]
 fn a_custom_kind_is_published_with_its_schema() {
-    let lease = builtin::resources()
-        .into_iter()
-        .find(|row| row.plural == "leases");
-    let widget = |schema: Option<&str>| Resource {
-        group: "example.com".into(),
-        kind: "Widget".into(),
-        list_kind: "WidgetList".into(),
-        plural: "widgets".into(),
-        origin: Origin::Custom {
-            schema: schema.map(Arc::from),
-        },
-        ..lease.clone().unwrap()
-    };
-    let published = |schema| {
-        let catalog = Catalog::builtin().with([widget(schema)]).unwrap();
-        document(&OpenApi::new(catalog), "apis/example.com/v1")["components"]["schemas"]["com.example.v1.Widget"].clone()
-    };
-    let kind = json!([{"group": "example.com", "version": "v1", "kind": "Widget"}]);
+    let definition = definition(include_str!("../../examples/device.yaml"));
+    let rows: Vec<Arc<Resource>> = definition.rows().cloned().collect();
+    let openapi = OpenApi::new(Catalog::builtin()).next(Catalog::builtin().with_free(&rows));
+    let document = document(&openapi, "apis/ringwatch.dev/v1");
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let device = &schemas["dev.ringwatch.v1.Device"];
     assert_eq!(
-        published(Some(
-            r#"{"type":"object","properties":{"size":{"type":"integer"}}}"#
-        )),
-        json!({"type": "object", "properties": {"size": {"type": "integer"}}, "x-kubernetes-group-version-kind": kind})
+        device["x-kubernetes-group-version-kind"],
+        json!([{"group": "ringwatch.dev", "version": "v1", "kind": "Device"}])
     );
     assert_eq!(
-        published(None),
-        json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-group-version-kind": kind})
+        device["properties"]["spec"]["properties"]["mode"]["default"],
+        "auto"
     );
+    let mut references = BTreeSet::new();
+    collect_references(&document, &mut references);
+    for reference in references {
+        let name = reference.strip_prefix("#/components/schemas/").unwrap();
+        assert!(schemas.contains_key(name), "{name}");
+    }
+    let v2: Value = serde_json::from_slice(&openapi.v2_json().plain()).unwrap();
+    let device = &v2["definitions"]["dev.ringwatch.v1.Device"];
+    assert_eq!(
+        device["properties"]["spec"]["properties"]["setpoint"]["type"],
+        "number"
+    );
+}
+
+#[test]
+fn what_does_not_change_with_the_kinds_is_not_made_again() {
+    let first = OpenApi::new(Catalog::builtin());
+    let before = first.document("api/v1").unwrap().gzip.as_ptr();
+    let definition = definition(include_str!("../../examples/device.yaml"));
+    let rows: Vec<Arc<Resource>> = definition.rows().cloned().collect();
+    let second = first.next(Catalog::builtin().with_free(&rows));
+    // Another catalog made of equal rows is not the same one; the one that grew out of it is.
+    assert_ne!(second.document("api/v1").unwrap().gzip.as_ptr(), before);
+    let catalog = Catalog::builtin();
+    let first = OpenApi::new(catalog.clone());
+    let before = first.document("api/v1").unwrap().gzip.as_ptr();
+    let second = first.next(catalog.with_free(&rows));
+    assert_eq!(second.document("api/v1").unwrap().gzip.as_ptr(), before);
+    assert!(first.document("apis/ringwatch.dev/v1").is_none());
+    assert!(second.document("apis/ringwatch.dev/v1").is_some());
 }
 
 #[test]
@@ -247,10 +272,12 @@ fn version_2_says_the_same_in_its_own_form() {
         [&either["type"], &either["format"]],
         ["string", "int-or-string"]
     );
-    assert!(!document.to_string().contains("\"allOf\""));
+    // A word of schemas in 3.0 and, as the name of a field, in the type of schemas.
+    let spec = &definitions["io.k8s.api.apps.v1.DeploymentSpec"];
+    assert!(!spec.to_string().contains("\"allOf\""));
     assert!(!document.to_string().contains("requestBody"));
     let patch = &document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"];
-    assert_eq!(patch["consumes"].as_array().unwrap().len(), 3);
+    assert_eq!(patch["consumes"].as_array().unwrap().len(), 4);
     let parameters = patch["parameters"].as_array().unwrap();
     let dry_run = parameters
         .iter()

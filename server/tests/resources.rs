@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ringwatch_server::cache::{Decoder, Format};
+use ringwatch_server::definitions::Custom;
 use ringwatch_server::resources::catalog::compare_versions;
 use ringwatch_server::resources::{Catalog, Form, Origin, Resource, Route, Verb, builtin, events};
 use serde_json::json;
@@ -20,7 +21,7 @@ fn catalog() -> Catalog {
         list_kind: "WidgetList".to_owned().into(),
         plural: "widgets".to_owned().into(),
         singular: "widget".to_owned().into(),
-        origin: Origin::Custom { schema: None },
+        origin: Origin::Custom(Custom::any("example.com", "v1")),
         ..lease.unwrap()
     };
     Catalog::builtin().with([widget]).unwrap()
@@ -111,6 +112,7 @@ fn prefixes_are_those_of_an_existing_etcd_and_shared_only_by_events() {
     assert_eq!(
         found,
         [
+            "apiextensions.k8s.io/customresourcedefinitions: customresourcedefinitions.apiextensions.k8s.io",
             "controllers: replicationcontrollers",
             "events: events, events.events.k8s.io",
             "ingress: ingresses.networking.k8s.io",

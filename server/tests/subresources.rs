@@ -1,5 +1,6 @@
 //! Which part of an object a write may change.
 
+use ringwatch_server::definitions::Custom;
 use ringwatch_server::resources::{Catalog, Origin, Resource, ScalePaths, Subresource};
 use ringwatch_server::subresources::{
     BindError, apply_scale, bind, counts, finalize, is_finalized, keep_status, scale, take_status,
@@ -40,7 +41,7 @@ fn the_object_and_its_status_are_written_apart() {
     assert!(!counts(&deployments, &status, &old));
 
     let custom = Resource {
-        origin: Origin::Custom { schema: None },
+        origin: Origin::Custom(Custom::any("example.com", "v1")),
         ..deployments
     };
     assert_eq!(

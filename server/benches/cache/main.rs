@@ -7,11 +7,15 @@
 mod cpu;
 mod feed;
 mod fill;
+#[path = "../shared/report.rs"]
+#[expect(dead_code, reason = "shared with other benchmarks")]
+mod report;
 
 use std::time::Instant;
 
 use fill::{by_node, filled, list, run_changes, watch};
 use mimalloc::MiMalloc;
+use report::{at_least, at_most, row};
 use ringwatch_core::revision::Revision;
 use ringwatch_server::cache::Watch;
 use ringwatch_server::storage::Storage as _;
@@ -27,7 +31,7 @@ fn main() {
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        println!("| what | result | target |\n|---|---:|---:|");
+        report::head();
         if wanted("changes") || wanted("watchers") {
             feed_alone().await;
         }
@@ -40,6 +44,7 @@ fn main() {
         if wanted("lists") {
             lists().await;
         }
+        report::end();
     });
 }
 
@@ -69,7 +74,11 @@ async fn feed_alone() {
         items.clear();
     }
     let each = (cpu::time() - cpu).as_nanos() as f64 / changes as f64;
-    println!("| the feed alone, no cache | {each:.0} ns CPU each | |");
+    row(
+        "the feed alone, no cache",
+        format!("{each:.0} ns CPU each"),
+        &[],
+    );
 }
 
 async fn changes_without_watchers() {
@@ -80,18 +89,17 @@ async fn changes_without_watchers() {
         run_changes(&cache, &feed, changes).await;
         let rate = changes as f64 / wall.elapsed().as_secs_f64();
         let each = (cpu::time() - cpu).as_nanos() as f64 / changes as f64;
-        let target = if objects == 150_000 {
-            ">= 300000/s"
-        } else {
-            ""
-        };
-        println!(
-            "| changes, {objects} objects, no watcher | {rate:.0}/s, {each:.0} ns CPU each | {target} |"
+        let target = at_least("", rate, 300_000.0, "/s");
+        row(
+            format!("changes, {objects} objects, no watcher"),
+            format!("{rate:.0}/s, {each:.0} ns CPU each"),
+            &[target],
         );
     }
 }
 
 async fn changes_with_watchers() {
+    let mut few = None;
     for watchers in [1_usize, 100, 10_000, 100_000] {
         let (cache, feed) = filled(10_000).await;
         let mut readers = Vec::with_capacity(watchers);
@@ -105,8 +113,20 @@ async fn changes_with_watchers() {
         run_changes(&cache, &feed, changes).await;
         let rate = changes as f64 / wall.elapsed().as_secs_f64();
         let cost = (cpu::time() - cpu).as_nanos() as f64 / changes as f64;
-        println!(
-            "| changes, {watchers} watchers on nodes | {cost:.0} ns CPU each, {rate:.0}/s | <= 3000 ns, <= 2 x that of 100 |"
+        if watchers == 100 {
+            few = Some(cost);
+        }
+        let mut targets = vec![at_most("", cost, 3_000.0, "ns")];
+        let mut result = format!("{cost:.0} ns CPU each, {rate:.0}/s");
+        if let Some(few) = few.filter(|_| watchers > 100) {
+            let ratio = cost / few;
+            result += &format!(", {ratio:.2} × that of 100");
+            targets.push(at_most("", ratio, 2.0, "× that of 100"));
+        }
+        row(
+            format!("changes, {watchers} watchers on nodes"),
+            result,
+            &targets,
         );
         readers.iter().for_each(|reader| reader.abort());
     }
@@ -123,10 +143,11 @@ async fn lists() {
             list(&cache, &mut bytes).await;
             best = best.min(start.elapsed().as_secs_f64() * 1e3);
         }
-        println!(
-            "| list of {objects} objects, {:.0} MB of bytes joined | {best:.1} ms | {} |",
-            bytes.len() as f64 / 1e6,
-            if objects == 150_000 { "<= 60 ms" } else { "" }
+        let size = bytes.len() as f64 / 1e6;
+        row(
+            format!("list of {objects} objects, {size:.0} MB of bytes joined"),
+            format!("{best:.1} ms"),
+            &[at_most("", best, 60.0, "ms")],
         );
     }
 }

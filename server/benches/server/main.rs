@@ -14,6 +14,7 @@ mod lists;
 mod memory;
 mod objects;
 mod process;
+#[path = "../shared/report.rs"]
 mod report;
 mod wire;
 
@@ -63,6 +64,7 @@ async fn measure() {
     if wanted("ready") {
         memory::ready().await;
     }
+    report::end();
 }
 
 /// Whether a part was named on the command line, or none was.

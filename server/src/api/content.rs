@@ -18,15 +18,7 @@ pub(super) fn read(
         .map_err(|error| Failure::unsupported_media_type(error.to_string()))?;
     match media {
         Media::Json => schema::parse(body).map_err(|error| Failure::bad_request(error.to_string())),
-        Media::Yaml => {
-            let document = yaml::to_json(body, &yaml::Limits::default())
-                .map_err(|error| Failure::bad_request(error.to_string()))?;
-            let duplicates = document.duplicates.iter().map(ToString::to_string);
-            Ok(Parsed {
-                duplicates: duplicates.collect(),
-                value: document.value,
-            })
-        }
+        Media::Yaml => read_yaml(body).map_err(|error| Failure::bad_request(error.to_string())),
         Media::Protobuf => {
             let value = protobuf::decode_or(body, &expected.api_version, &expected.kind)
                 .map_err(|error| Failure::bad_request(error.to_string()))?;
@@ -36,4 +28,21 @@ pub(super) fn read(
             })
         }
     }
+}
+
+/// Reads what is applied: YAML, and so JSON too.
+pub(super) fn applied(body: &[u8]) -> Result<Parsed, Failure> {
+    if let Ok(parsed) = schema::parse(body) {
+        return Ok(parsed);
+    }
+    read_yaml(body).map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))
+}
+
+fn read_yaml(body: &[u8]) -> Result<Parsed, yaml::YamlError> {
+    let document = yaml::to_json(body, &yaml::Limits::default())?;
+    let duplicates = document.duplicates.iter().map(ToString::to_string);
+    Ok(Parsed {
+        duplicates: duplicates.collect(),
+        value: document.value,
+    })
 }

@@ -31,8 +31,12 @@ impl Continuation {
     pub fn decode(token: &str) -> Result<Self, String> {
         let refuse =
             |why: &str| format!("invalid continue token: continue key is not valid: {why}");
-        let bytes = Base64UrlUnpadded::decode_vec(token.trim_end_matches('='))
-            .map_err(|_| refuse("illegal base64 data"))?;
+        let bytes = Base64UrlUnpadded::decode_vec(token.trim_end_matches('=')).map_err(|_| {
+            refuse(&format!(
+                "illegal base64 data at input byte {}",
+                flaw(token)
+            ))
+        })?;
         let value: Value =
             serde_json::from_slice(&bytes).map_err(|error| refuse(&error.to_string()))?;
         let version = value.get("v").and_then(Value::as_str).unwrap_or("");
@@ -62,6 +66,13 @@ impl Continuation {
     }
 }
 
+/// The first byte of a text that makes it no base64; the last one if it is only too long by one.
+fn flaw(text: &str) -> usize {
+    let of_alphabet = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let wrong = text.bytes().position(|byte| !of_alphabet(byte));
+    wrong.unwrap_or(text.len().saturating_sub(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +94,7 @@ mod tests {
     fn what_is_no_token_is_refused() {
         let encoded = |text: &str| Base64UrlUnpadded::encode_string(text.as_bytes());
         let refused = |token: &str| Continuation::decode(token).unwrap_err();
-        assert!(refused("%%%").ends_with("illegal base64 data"));
+        assert!(refused("%%%").ends_with("illegal base64 data at input byte 0"));
         for (token, end) in [
             (
                 r#"{"v":"v9","rv":1,"start":"/a\u0000"}"#,

@@ -1,68 +1,90 @@
 //! What the server says of itself: discovery, OpenAPI, version, health.
 
+use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 
-use super::{handler::Head, surface::Surface};
+use super::{handler::Head, query::Query, surface::Surface};
 use crate::body::Body;
-use crate::discovery::{Discovery, Document, Style};
+use crate::discovery::{Discovery, Style};
+use crate::indent::indented;
+use crate::negotiate::{self, Answer, Form, Media, Offer, Request};
 use crate::openapi::{Packed, v2};
 use crate::resources::Route;
+use crate::status::Failure;
+use crate::yaml;
 
 /// A discovery document; `None` if there is none at this route.
+///
+/// # Errors
+///
+/// A 406 if the client takes it in no form that there is.
 pub(super) fn discovery(
     surface: &Surface,
     route: &Route,
+    query: &Query<'_>,
     head: &Head<'_>,
-) -> Option<Response<Body>> {
-    let style = if Discovery::has_styles(route) {
-        style(head.accept)
+) -> Result<Option<Response<Body>>, Failure> {
+    let styled = Discovery::has_styles(route);
+    let request = if styled {
+        Request::Discovery
     } else {
-        Style::Plain
+        Request::Object
     };
-    let document = surface.discovery.document(route, style)?;
-    let mut response = tagged(document, head.if_none_match);
+    let offer = Offer {
+        table: false,
+        ..Offer::built_in(request)
+    };
+    let answer = negotiate::accept(head.accept, &offer)
+        .map_err(|why| Failure::not_acceptable(why.to_string()))?;
+    let style = match answer.form {
+        Form::Discovery => Style::V2,
+        _ => Style::Plain,
+    };
+    let Some(document) = surface.discovery.document(route, style) else {
+        return Ok(None);
+    };
+    let pretty = negotiate::pretty(query.get("pretty"), answer.pretty, head.user_agent);
+    let (body, content_type) = match answer.media {
+        Media::Yaml => (in_yaml(&document.body), Media::Yaml.as_str()),
+        // Every client of discovery reads JSON, whatever it likes better.
+        Media::Json | Media::Protobuf => {
+            let plain = if style == Style::Plain {
+                Answer::JSON
+            } else {
+                answer
+            };
+            let body = if pretty {
+                indented(&document.body).into()
+            } else {
+                document.body.clone()
+            };
+            (body, plain.content_type(request))
+        }
+    };
+    let mut response = tagged(body, &document.etag, head.if_none_match);
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static(style.content_type()),
-    );
-    if Discovery::has_styles(route) {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if styled {
         headers.insert(header::VARY, HeaderValue::from_static("Accept"));
     }
     if style != Style::Plain {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
     }
-    Some(response)
+    Ok(Some(response))
 }
 
-/// The first form that the client names and the server has.
-fn style(accept: Option<&str>) -> Style {
-    let clauses = accept.unwrap_or("").split(',');
-    for clause in clauses {
-        let mut parts = clause.split(';').map(str::trim);
-        let media = parts.next().unwrap_or("");
-        let parts: Vec<&str> = parts.collect();
-        let aggregated =
-            parts.contains(&"g=apidiscovery.k8s.io") && parts.contains(&"as=APIGroupDiscoveryList");
-        match media {
-            "application/json" if aggregated && parts.contains(&"v=v2") => return Style::V2,
-            "application/json" if aggregated && parts.contains(&"v=v2beta1") => {
-                return Style::V2Beta1;
-            }
-            "application/json" | "*/*" if !aggregated => return Style::Plain,
-            _ => {}
-        }
-    }
-    Style::Plain
+fn in_yaml(json: &Bytes) -> Bytes {
+    let value = serde_json::from_slice(json).unwrap_or_default();
+    yaml::from_json(&value).into()
 }
 
-fn tagged(document: &Document, if_none_match: Option<&str>) -> Response<Body> {
-    let mut response = if matches(if_none_match, &document.etag) {
+fn tagged(body: Bytes, etag: &str, if_none_match: Option<&str>) -> Response<Body> {
+    let mut response = if matches(if_none_match, etag) {
         not_modified()
     } else {
-        Response::new(Body::from(document.body.clone()))
+        Response::new(Body::from(body))
     };
-    tag(&mut response, &document.etag);
+    tag(&mut response, etag);
     response
 }
 
@@ -136,7 +158,7 @@ fn typed(body: Body, content_type: &'static str) -> Response<Body> {
 pub(super) fn version() -> Response<Body> {
     let version = crate::version::document();
     typed(
-        Body::from(crate::indent::indented(version.to_string().as_bytes())),
+        Body::from(indented(version.to_string().as_bytes())),
         "application/json",
     )
 }

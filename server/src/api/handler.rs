@@ -1,7 +1,7 @@
 //! From a request on a connection to the part of the API that answers it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
@@ -9,17 +9,21 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use super::query::Query;
+use super::surface::Surface;
 use super::watch::Offer;
 use super::{Api, documents, metrics, options, read, rendition, timeout, write};
 use crate::auth::{Access, Caller};
 use crate::body::Body;
 use crate::compress;
+use crate::definitions;
 use crate::health::{Check, Endpoint, Question};
 use crate::negotiate;
-use crate::resources::path::PathError;
+use crate::objects::create::uuid;
+use crate::resources::path::{self, PathError};
 use crate::resources::{Route, Target};
 use crate::serve::{Handler, Incoming, Kind, Peer};
 use crate::status::Failure;
+use crate::storage::Got;
 
 /// How long storage may take to say that it is there.
 const STORAGE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -73,7 +77,8 @@ impl Handler for Api {
             }
             Err(failure) => Err(failure),
         };
-        let mut response = answered.unwrap_or_else(|failure| refuse(&failure, &head));
+        let mut response =
+            answered.unwrap_or_else(|failure| refuse(&failure, parts.uri.query(), &head));
         finish(
             response.headers_mut(),
             parts.headers.get("audit-id").cloned(),
@@ -91,66 +96,128 @@ pub(super) struct Asked<'a> {
     pub(super) caller: &'a Caller,
 }
 
+impl Asked<'_> {
+    /// Whether the caller may ask for this path, whatever is there.
+    fn check_path(&self) -> Result<(), Failure> {
+        let verb = self.method.as_str().to_ascii_lowercase();
+        self.caller.check(&Access::path(&verb, self.path))
+    }
+}
+
 impl Api {
     async fn route(&self, asked: &Asked<'_>, body: Incoming) -> Result<Response<Body>, Failure> {
-        let surface = self.surface();
-        let route = match Route::parse(asked.path, &surface.catalog) {
+        let mut surface = self.surface();
+        let mut parsed = Route::parse(asked.path, &surface.catalog);
+        if parsed.is_err() && self.catch_up(asked.path).await? {
+            surface = self.surface();
+            parsed = Route::parse(asked.path, &surface.catalog);
+        }
+        let route = match parsed {
             Ok(route) => route,
-            Err(error @ (PathError::NotFound | PathError::Malformed)) => {
-                let status = match error {
-                    PathError::NotFound => StatusCode::NOT_FOUND,
-                    _ => StatusCode::BAD_REQUEST,
-                };
-                return Ok(documents::text(status, format!("{error}\n")));
-            }
-            Err(PathError::UnknownResource) => return Err(Failure::no_such_resource()),
-            Err(error @ PathError::InvalidName { .. }) => {
-                return Err(Failure::bad_request(error.to_string()));
+            Err(error) => {
+                // What there is, and what there is not, is for those to know who may ask.
+                asked.check_path()?;
+                return lost(&error);
             }
         };
         let query = Query::parse(asked.query);
         let reads = matches!(*asked.method, Method::GET | Method::HEAD);
         let Route::Resource(target) = &route else {
-            let verb = asked.method.as_str().to_ascii_lowercase();
-            asked.caller.check(&Access::path(&verb, asked.path))?;
+            asked.check_path()?;
             if !reads {
                 return Err(Failure::method_not_allowed());
             }
             timeout::allowed(&query, self.parts.settings.request_timeout)?;
-            let _place = self.admit(Kind::ReadOnly)?;
+            let _place = match self.parts.in_flight.admit(Kind::ReadOnly) {
+                Ok(place) => place,
+                Err(busy) => return Ok(busy.response()),
+            };
             if route == Route::NonResource {
                 return Ok(self.other(asked).await);
             }
-            let found = documents::discovery(&surface, &route, asked.head);
+            let found = documents::discovery(&surface, &route, &query, asked.head)?;
             return Ok(found.unwrap_or_else(nothing_here));
         };
-        let verb = verb(asked.method, target, &query).ok_or_else(Failure::method_not_allowed)?;
+        let Some(verb) = verb(asked.method, target, &query) else {
+            asked.check_path()?;
+            return no_method(asked.method, target);
+        };
+        let begun = Instant::now();
+        let answered = self
+            .resource(&surface, target, verb, &query, asked, body)
+            .await;
+        let status = match &answered {
+            Ok(response) => response.status(),
+            Err(failure) => status(failure),
+        };
+        self.requests.count(target, verb, status, begun.elapsed());
+        answered
+    }
+
+    /// What is about resources.
+    async fn resource(
+        &self,
+        surface: &Surface,
+        target: &Target,
+        verb: &'static str,
+        query: &Query<'_>,
+        asked: &Asked<'_>,
+        body: Incoming,
+    ) -> Result<Response<Body>, Failure> {
         asked.caller.check(&access(target, verb))?;
-        let _place = self.admit(match verb {
+        let reads = matches!(*asked.method, Method::GET | Method::HEAD);
+        let kind = match verb {
             "watch" => Kind::LongRunning,
             _ if reads => Kind::ReadOnly,
             _ => Kind::Mutating,
-        })?;
-        let read = || read::read(self, &surface, target, &query, asked.head);
+        };
+        let _place = match self.parts.in_flight.admit(kind) {
+            Ok(place) => place,
+            Err(busy) => return Ok(busy.response()),
+        };
+        let read = || read::read(self, surface, target, query, asked.head);
         if verb == "watch" {
             return read().await;
         }
-        let timeout = timeout::allowed(&query, self.parts.settings.request_timeout)?;
+        let timeout = timeout::allowed(query, self.parts.settings.request_timeout)?;
         let answer = async {
             if reads {
                 return read().await;
             }
             let body = collect(body, self.parts.settings.limits.body_bytes).await?;
-            write::write(self, &surface, target, &query, asked, body).await
+            write::write(self, surface, target, query, asked, body).await
         };
         let answered = tokio::time::timeout(timeout, answer).await;
         answered.unwrap_or_else(|_| Err(Failure::timeout()))
     }
 
-    fn admit(&self, kind: Kind) -> Result<crate::serve::Admitted, Failure> {
-        self.parts.in_flight.admit(kind).map_err(|_| {
-            Failure::too_many_requests("Too many requests, please try again later.", 1)
-        })
+    /// Waits until a kind is served that another server has let in a moment ago: its definition is stored, and what is served here
+    /// is older. Whether it is worth looking again.
+    async fn catch_up(&self, path: &str) -> Result<bool, Failure> {
+        let Some(name) = path::definition_of(path) else {
+            return Ok(false);
+        };
+        let Ok(_place) = self.parts.in_flight.admit(Kind::ReadOnly) else {
+            let message = "Too many requests, please try again later.";
+            return Err(Failure::too_many_requests(message, 1));
+        };
+        let mut served = self.kinds.subscribe();
+        if served.borrow().is_none() {
+            let message = "the kinds that are defined are not known yet";
+            return Err(Failure::new(503, "ServiceUnavailable", message).retry_after(1));
+        }
+        let key = definitions::key(&name);
+        let got = tokio::time::timeout(STORAGE_TIMEOUT, self.parts.storage.get(&key)).await;
+        let Ok(Ok(Got {
+            found: Some(found), ..
+        })) = got
+        else {
+            return Ok(false);
+        };
+        let wanted = Some(found.mod_revision);
+        let caught_up = served.wait_for(|served| *served >= wanted);
+        let caught_up = tokio::time::timeout(STORAGE_TIMEOUT, caught_up).await;
+        Ok(caught_up.is_ok())
     }
 
     /// What is not about resources.
@@ -162,7 +229,10 @@ impl Api {
         let surface = self.surface();
         match asked.path.trim_end_matches('/') {
             "/version" => documents::version(),
-            "/metrics" => metrics::answer(&surface, self.parts.in_flight.counts()),
+            "/metrics" => {
+                let in_flight = self.parts.in_flight.counts();
+                metrics::answer(&surface, in_flight, &self.requests)
+            }
             path => documents::openapi(&surface, path, asked.head).unwrap_or_else(nothing_here),
         }
     }
@@ -176,8 +246,9 @@ impl Api {
         }
         if question == Question::Ready {
             let surface = self.surface();
-            let caches = surface.readers().all(|(_, reader)| reader.is_ready());
-            checks.push(Check::new("watch-cache", caches));
+            checks.push(Check::new("watch-cache", surface.is_ready()));
+            let defined = self.kinds.borrow().is_some();
+            checks.push(Check::new("custom-kinds", defined));
             let stopping = self.parts.shutdown.has_begun();
             checks.push(Check::new("shutdown", !stopping));
         }
@@ -195,12 +266,32 @@ fn verb(method: &Method, target: &Target, query: &Query<'_>) -> Option<&'static 
         Method::GET | Method::HEAD if named => Some("get"),
         Method::GET | Method::HEAD => Some("list"),
         _ if target.watch_path || everywhere => None,
-        Method::POST if !named || target.subresource.is_some() => Some("create"),
+        Method::POST if !named || target.subresource.is_some() || target.resource.is_custom() => {
+            Some("create")
+        }
         Method::PUT if named => Some("update"),
         Method::PATCH if named => Some("patch"),
         Method::DELETE if named => Some("delete"),
         Method::DELETE => Some("deletecollection"),
         _ => None,
+    }
+}
+
+/// The answer for a path that does not take the method. Custom kinds have other words for it.
+fn no_method(method: &Method, target: &Target) -> Result<Response<Body>, Failure> {
+    let resource = &target.resource;
+    if !resource.is_custom() || target.watch_path {
+        return Err(Failure::method_not_allowed());
+    }
+    if resource.is_namespaced() && target.namespace.is_none() {
+        return Ok(nothing_here());
+    }
+    match *method {
+        Method::PUT | Method::PATCH => Err(Failure::bad_request("name must be provided")),
+        _ => Err(Failure::unsupported(
+            &method.as_str().to_ascii_lowercase(),
+            resource,
+        )),
     }
 }
 
@@ -230,17 +321,34 @@ async fn collect(body: Incoming, limit: u32) -> Result<Bytes, Failure> {
     }
 }
 
+/// The answer for a path that leads nowhere.
+fn lost(error: &PathError) -> Result<Response<Body>, Failure> {
+    let status = match error {
+        PathError::NotFound => StatusCode::NOT_FOUND,
+        PathError::Malformed => StatusCode::BAD_REQUEST,
+        PathError::UnknownResource => return Err(Failure::no_such_resource()),
+        PathError::InvalidName { .. } => return Err(Failure::bad_request(error.to_string())),
+    };
+    Ok(documents::text(status, format!("{error}\n")))
+}
+
 fn nothing_here() -> Response<Body> {
     documents::text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
+/// The status of a failure.
+fn status(failure: &Failure) -> StatusCode {
+    StatusCode::from_u16(failure.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
 /// A failure as an answer.
-fn refuse(failure: &Failure, head: &Head<'_>) -> Response<Body> {
+fn refuse(failure: &Failure, query: Option<&str>, head: &Head<'_>) -> Response<Body> {
     let (media, pretty) = negotiate::for_error(head.accept);
+    let query = Query::parse(query);
+    let pretty = negotiate::pretty(query.get("pretty"), pretty, head.user_agent);
     let (body, content_type) = rendition::failure(failure, media, pretty);
     let mut response = Response::new(Body::from(body));
-    *response.status_mut() =
-        StatusCode::from_u16(failure.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = status(failure);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     let retry_after = failure.details.as_ref().map_or(0, |d| d.retry_after);
@@ -250,14 +358,21 @@ fn refuse(failure: &Failure, head: &Head<'_>) -> Response<Body> {
     response
 }
 
-/// Headers that every answer has.
+/// Headers that every answer has. A client may name its request; one that does not is given a name.
 fn finish(headers: &mut HeaderMap, audit: Option<HeaderValue>) {
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-cache, private"));
-    if let Some(audit) = audit {
+    if let Some(audit) = audit.or_else(random_name) {
         headers.insert("audit-id", audit);
     }
+}
+
+/// A name that no other request has.
+fn random_name() -> Option<HeaderValue> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).ok()?;
+    HeaderValue::try_from(uuid(random)).ok()
 }
 
 pub(super) fn mark_gzip(headers: &mut HeaderMap) {

@@ -12,11 +12,12 @@ use http_body::{Frame, SizeHint};
 use super::failures;
 use super::handler;
 use super::options::{ListPlan, Paging};
-use super::rendition::{ItemCut, LIST_END, Rendition};
+use super::rendition::Rendition;
 use crate::body::{Body, BoxError};
 use crate::cache::{CacheError, Listing, Object};
 use crate::compress;
 use crate::reader::Reader;
+use crate::shape::Shape;
 use crate::status::Failure;
 use crate::table::Page;
 
@@ -84,15 +85,18 @@ async fn plain(
     listing: Listing,
     gzip: Option<&Compressed>,
 ) -> Result<(Body, bool), Failure> {
-    let mut head = Vec::with_capacity(256);
-    rendition.begin_list(page, &mut head);
-    let cut = rendition.item_cut();
+    let shape = rendition.shape().clone();
+    let (head, tail) = shape.ends(page);
     let items = listing.items;
-    let size = head.len() + items_size(rendition, &items) + LIST_END.len();
+    let size = head.len() + items_size(&shape, &items) + tail.len();
     if let Some(compressed) = gzip.filter(|_| compress::is_large(size)) {
-        let compress = move |content: &Content| gzipped(content, &cut);
-        let content = Content { head, items };
-        let bytes = compressed.list(content, compress).await?;
+        let content = Content {
+            head,
+            items,
+            shape,
+            tail,
+        };
+        let bytes = compressed.list(content, joined).await?;
         return Ok((Body::from(bytes), true));
     }
     let body = ListBody {
@@ -100,32 +104,28 @@ async fn plain(
         piece: head,
         items,
         sent: 0,
-        cut,
-        over: false,
+        shape,
+        tail: Some(tail),
     };
     Ok((Body::stream(body), false))
 }
 
-/// A list compressed piece by piece, so that it is never there as a whole.
-fn gzipped(content: &Content, cut: &ItemCut) -> Vec<u8> {
-    let mut stream = compress::Stream::new();
-    let mut piece = content.head.clone();
-    for (number, item) in content.items.iter().enumerate() {
-        cut.push(number == 0, item.bytes(), &mut piece);
-        if piece.len() >= PIECE {
-            stream.write(&piece);
-            piece.clear();
-        }
+/// Some items as they stand in a list; `first` if the list begins with them.
+fn joined(items: &[Object], first: bool, shape: &Shape) -> Vec<u8> {
+    let size = items
+        .iter()
+        .map(|item| shape.len_of(item.bytes()) + 1)
+        .sum();
+    let mut bytes = Vec::with_capacity(size);
+    for (number, item) in items.iter().enumerate() {
+        shape.push(first && number == 0, item.bytes(), &mut bytes);
     }
-    piece.extend_from_slice(LIST_END);
-    stream.write(&piece);
-    stream.flush()
+    bytes
 }
 
-fn items_size(rendition: &Rendition, items: &[Object]) -> usize {
-    let cut = rendition.item_cut();
+fn items_size(shape: &Shape, items: &[Object]) -> usize {
     let commas = items.len().saturating_sub(1);
-    let sizes = items.iter().map(|item| cut.len_of(item.bytes()));
+    let sizes = items.iter().map(|item| shape.len_of(item.bytes()));
     sizes.sum::<usize>() + commas
 }
 
@@ -136,10 +136,11 @@ struct ListBody {
     items: Vec<Object>,
     /// How many items have been taken.
     sent: usize,
-    cut: ItemCut,
+    shape: Shape,
     /// How many bytes are to come.
     size: usize,
-    over: bool,
+    /// What the list ends with, until it is taken.
+    tail: Option<Vec<u8>>,
 }
 
 impl ListBody {
@@ -148,12 +149,14 @@ impl ListBody {
         while self.piece.len() < until
             && let Some(item) = self.items.get(self.sent)
         {
-            self.cut.push(self.sent == 0, item.bytes(), &mut self.piece);
+            self.shape
+                .push(self.sent == 0, item.bytes(), &mut self.piece);
             self.sent += 1;
         }
-        if self.sent == self.items.len() && !self.over {
-            self.piece.extend_from_slice(LIST_END);
-            self.over = true;
+        if self.sent == self.items.len()
+            && let Some(tail) = self.tail.take()
+        {
+            self.piece.extend_from_slice(&tail);
         }
     }
 }
@@ -167,7 +170,7 @@ impl http_body::Body for ListBody {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let body = self.get_mut();
-        if body.over && body.piece.is_empty() {
+        if body.tail.is_none() && body.piece.is_empty() {
             return Poll::Ready(None);
         }
         body.piece.reserve(PIECE.min(body.size));
@@ -178,7 +181,7 @@ impl http_body::Body for ListBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.over && self.piece.is_empty()
+        self.tail.is_none() && self.piece.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -1,11 +1,14 @@
 //! `/metrics`: numbers in the text form of Prometheus.
 
+mod requests;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use http::{HeaderValue, Response, header};
 
-use super::surface::Surface;
+pub(super) use self::requests::{Requests, Sent};
+use super::surface::{Surface, key_prefix};
 use crate::body::Body;
 use crate::cache::{Kind, Sample};
 use crate::reader::Reader;
@@ -19,15 +22,21 @@ struct Family {
 }
 
 /// Everything that is counted. `in_flight` are the requests that read and that write.
-pub(super) fn answer(surface: &Surface, in_flight: (usize, usize)) -> Response<Body> {
+pub(super) fn answer(
+    surface: &Surface,
+    in_flight: (usize, usize),
+    requests: &Requests,
+) -> Response<Body> {
     let mut families: BTreeMap<&str, Family> = BTreeMap::new();
     for (prefix, reader) in surface.readers() {
         let Reader::Cached(cache) = reader else {
             continue;
         };
-        let resource = prefix.trim_matches('/');
+        let mut resources = surface.catalog.resources().iter();
+        let of_prefix = resources.find(|row| key_prefix(row).as_deref() == Some(prefix));
+        let (group, resource) = of_prefix.map_or(("", prefix), |row| (&*row.group, &*row.plural));
         for sample in cache.metrics() {
-            let mut labels = format!("resource=\"{resource}\"");
+            let mut labels = format!("group=\"{group}\",resource=\"{resource}\"");
             for (name, value) in sample.labels {
                 // Writing to a string cannot fail.
                 let _ = write!(labels, ",{name}=\"{value}\"");
@@ -58,6 +67,7 @@ pub(super) fn answer(surface: &Surface, in_flight: (usize, usize)) -> Response<B
     let (reading, writing) = in_flight;
     let _ = writeln!(text, "{name}{{request_kind=\"readOnly\"}} {reading}");
     let _ = writeln!(text, "{name}{{request_kind=\"mutating\"}} {writing}");
+    requests.write(&mut text);
     let mut response = Response::new(Body::from(text));
     let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response

@@ -16,6 +16,7 @@ pub use watch::WatchPlan;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::selector::Requirement;
 
+use self::selectors::Selectors;
 use super::query::Query;
 use crate::cache::Predicate;
 use crate::resources::Target;
@@ -27,7 +28,7 @@ type Selected = Predicate;
 /// The options of a list or watch, as decoded.
 #[derive(Debug, Clone)]
 struct Options<'a> {
-    predicate: Selected,
+    selectors: Selectors,
     /// Whether selectors were given: the number of remaining objects is then not told.
     selective: bool,
     watch: bool,
@@ -41,12 +42,12 @@ struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    fn decode(target: &Target, query: &'a Query<'_>) -> Result<Self, Failure> {
+    fn decode(query: &'a Query<'_>) -> Result<Self, Failure> {
         let limit = query.number("limit")?.unwrap_or(0);
         let timeout = query.number("timeoutSeconds")?;
         let (labels, fields) = (query.text("labelSelector"), query.text("fieldSelector"));
         Ok(Self {
-            predicate: selectors::predicate(target, labels, fields)?,
+            selectors: Selectors::parse(labels, fields)?,
             selective: !labels.trim().is_empty() || !fields.trim().is_empty(),
             watch: query.flag("watch"),
             bookmarks: query.flag("allowWatchBookmarks"),

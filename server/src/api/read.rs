@@ -1,5 +1,7 @@
 //! GET: one object, a list, a watch.
 
+use std::time::Duration;
+
 use http::{HeaderValue, Response, header};
 use ringwatch_core::revision::StartFrom;
 
@@ -18,6 +20,9 @@ use crate::resources::{Resource, Subresource, Target, Verb};
 use crate::status::Failure;
 use crate::storage::StorageError;
 use crate::table::Include;
+
+/// How long the first reader of a custom kind waits for it.
+const STARTING: Duration = Duration::from_secs(10);
 
 pub(super) async fn read(
     api: &Api,
@@ -43,9 +48,14 @@ pub(super) async fn read(
         return Err(Failure::method_not_allowed());
     };
     let rendition = rendition(resource, request, query, head)?;
+    if resource.is_custom() && request != Request::Object && !reader.is_ready() {
+        // It is read from the first request on, which may be this one.
+        let _ = tokio::time::timeout(STARTING, reader.ready()).await;
+    }
     if watches {
         let plan = WatchPlan::parse(target, query, api.parts.settings.min_request_timeout)?;
-        return watch::watch(reader, plan, rendition, head.gzip, head.websocket).await;
+        let sent = api.requests.watched(resource);
+        return watch::watch(reader, plan, rendition, sent, head.gzip, head.websocket).await;
     }
     let Some(name) = &target.name else {
         let plan = ListPlan::parse(target, query)?;
@@ -122,6 +132,7 @@ pub(super) fn rendition(
     } else {
         Offer::built_in(request)
     };
+    offer.protobuf = resource.protobuf;
     offer.table = resource.storage.is_some();
     let answer = negotiate::accept(head.accept, &offer)
         .map_err(|error| Failure::not_acceptable(error.to_string()))?;

@@ -16,6 +16,7 @@ use crate::codec::protobuf;
 use crate::columns::Printer;
 use crate::negotiate::{Answer, Form, Media, Request};
 use crate::resources::{self, Resource};
+use crate::shape::Shape;
 use crate::status::Failure;
 use crate::table::{self, Headings, Include, Page, Partial, Table};
 use crate::{indent, yaml};
@@ -28,11 +29,7 @@ pub struct Rendition {
     pretty: bool,
     /// Stored events are shown by their other names.
     renames_events: bool,
-    api_version: String,
-    kind: String,
-    list_kind: String,
-    /// What the bytes of a built-in object begin with, and the items of its lists do not.
-    type_prefix: String,
+    shape: Shape,
     printer: Printer,
     include: Include,
     /// The column headings of a watch have been sent.
@@ -48,15 +45,6 @@ impl Rendition {
         pretty: bool,
         include: Include,
     ) -> Self {
-        let api_version = resource.api_version().into_owned();
-        let type_prefix = if resource.is_custom() {
-            String::new()
-        } else {
-            format!(
-                r#"{{"kind":"{}","apiVersion":"{api_version}","#,
-                resource.kind
-            )
-        };
         let renames_events = resource
             .storage
             .as_ref()
@@ -66,11 +54,11 @@ impl Rendition {
             request,
             pretty,
             renames_events,
-            api_version,
-            kind: resource.kind.clone().into_owned(),
-            list_kind: resource.list_kind.clone().into_owned(),
-            type_prefix,
-            printer: Printer::of(&resource.group, &resource.kind),
+            shape: Shape::new(resource),
+            printer: match resource.custom() {
+                Some(custom) => custom.printer(),
+                None => Printer::of(&resource.group, &resource.kind),
+            },
             include,
             headed: false,
         }
@@ -141,12 +129,12 @@ impl Rendition {
                 return self.protobuf_list(page, shown);
             }
             Form::Whole | Form::Discovery => {
-                self.begin_list(page, &mut out);
-                let cut = self.item_cut();
+                let (head, tail) = self.shape.ends(page);
+                out.extend_from_slice(&head);
                 for (number, json) in shown.enumerate() {
-                    cut.push(number == 0, &json, &mut out);
+                    self.shape.push(number == 0, &json, &mut out);
                 }
-                out.extend_from_slice(LIST_END);
+                out.extend_from_slice(&tail);
             }
             Form::Table(version) => {
                 self.table(version)
@@ -165,19 +153,9 @@ impl Rendition {
         self.finish(out)
     }
 
-    /// What a JSON list begins with.
-    pub fn begin_list(&self, page: &Page<'_>, out: &mut Vec<u8>) {
-        let (kind, api_version) = (&self.list_kind, &self.api_version);
-        out.extend_from_slice(
-            format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":"#).as_bytes(),
-        );
-        page.write_to(out);
-        out.extend_from_slice(br#","items":["#);
-    }
-
-    /// How items of a JSON list differ from single objects.
-    pub fn item_cut(&self) -> ItemCut {
-        ItemCut(self.type_prefix.clone())
+    /// How JSON lists look.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     /// One event of a watch, with its frame.
@@ -203,10 +181,8 @@ impl Rendition {
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         let line = object.line(kind, revision);
-        if self.answer.media == Media::Json
-            && self.answer.form == Form::Whole
-            && !self.renames_events
-        {
+        let as_it_is = !self.renames_events && self.shape.is(object.bytes());
+        if self.answer.media == Media::Json && self.answer.form == Form::Whole && as_it_is {
             out.reserve(line.len());
             line.pieces().for_each(|piece| out.extend_from_slice(piece));
             return Ok(());
@@ -250,16 +226,16 @@ impl Rendition {
         let text = revision.to_string();
         let headed = std::mem::replace(&mut self.headed, true);
         let bookmark = table::Bookmark {
-            kind: &self.kind,
-            api_version: &self.api_version,
+            kind: self.shape.kind(),
+            api_version: self.shape.api_version(),
             resource_version: &text,
             initial_events_end,
         };
         match self.answer.form {
             Form::Whole | Form::Discovery => {
                 let line = BookmarkLine {
-                    kind: &self.kind,
-                    api_version: &self.api_version,
+                    kind: self.shape.kind(),
+                    api_version: self.shape.api_version(),
                     revision,
                     initial_events_end,
                 };
@@ -300,14 +276,13 @@ impl Rendition {
 
     /// The event that tells why a watch ends.
     pub fn error(&self, failure: &Failure, out: &mut Vec<u8>) {
-        let status = failure.to_value();
         if self.answer.media == Media::Protobuf
-            && let Ok(envelope) = protobuf::encode_value(&status)
+            && let Ok(envelope) = protobuf::encode_value(&failure.to_value())
         {
             out.extend_from_slice(&protobuf::frame("ERROR", &envelope));
             return;
         }
-        frame("ERROR", status.to_string().as_bytes(), out);
+        frame("ERROR", failure.to_json().as_bytes(), out);
     }
 
     fn headings(&mut self) -> Headings {
@@ -330,7 +305,7 @@ impl Rendition {
     /// The object under the names by which this resource knows it.
     fn shown<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
         if !self.renames_events {
-            return Cow::Borrowed(json);
+            return self.shape.object(json);
         }
         match serde_json::from_slice(json) {
             Ok(Value::Object(mut event)) => {
@@ -340,7 +315,7 @@ impl Rendition {
                 event.remove("apiVersion");
                 let rest = Value::Object(event).to_string();
                 let rest = rest.strip_prefix('{').unwrap_or(&rest);
-                Cow::Owned([&self.type_prefix, rest].concat().into_bytes())
+                Cow::Owned([self.shape.head(), rest].concat().into_bytes())
             }
             _ => Cow::Borrowed(json),
         }
@@ -354,12 +329,12 @@ impl Rendition {
         let mut metadata = Vec::new();
         page.write_to(&mut metadata);
         let items: Result<Vec<_>, _> = shown
-            .map(|json| protobuf::encode_raw(&self.api_version, &self.kind, &json))
+            .map(|json| protobuf::encode_raw(self.shape.api_version(), self.shape.kind(), &json))
             .collect();
         let items = items.map_err(Failure::internal)?;
         protobuf::list(
-            &self.api_version,
-            &self.list_kind,
+            self.shape.api_version(),
+            self.shape.list_kind(),
             &metadata,
             items.iter().map(Vec::as_slice),
         )
@@ -378,39 +353,6 @@ impl Rendition {
         }
     }
 }
-
-/// Items of built-in kinds do not say their kind, which the list has said.
-#[derive(Debug, Clone)]
-pub struct ItemCut(String);
-
-impl ItemCut {
-    fn rest<'a>(&self, json: &'a [u8]) -> Option<&'a [u8]> {
-        json.strip_prefix(self.0.as_bytes())
-            .filter(|_| !self.0.is_empty())
-    }
-
-    /// How long an object is as an item.
-    pub fn len_of(&self, json: &[u8]) -> usize {
-        self.rest(json).map_or(json.len(), |rest| rest.len() + 1)
-    }
-
-    /// Writes an item.
-    pub fn push(&self, first: bool, json: &[u8], out: &mut Vec<u8>) {
-        if !first {
-            out.push(b',');
-        }
-        match self.rest(json) {
-            Some(rest) => {
-                out.push(b'{');
-                out.extend_from_slice(rest);
-            }
-            None => out.extend_from_slice(json),
-        }
-    }
-}
-
-/// What a JSON list ends with.
-pub const LIST_END: &[u8] = b"]}\n";
 
 /// Room for the line of a bookmark: kind and version are names of some dozen bytes.
 const BOOKMARK: usize = 1024;
@@ -433,15 +375,14 @@ fn frame(kind: &str, json: &[u8], out: &mut Vec<u8>) {
 
 /// A failure as the body of an answer, in an encoding that the client understands.
 pub fn failure(failure: &Failure, media: Media, pretty: bool) -> (Bytes, &'static str) {
-    let value = failure.to_value();
     let text = match media {
-        Media::Yaml => yaml::from_json(&value).into_bytes(),
-        Media::Protobuf => match protobuf::encode_value(&value) {
+        Media::Yaml => yaml::from_json(&failure.to_value()).into_bytes(),
+        Media::Protobuf => match protobuf::encode_value(&failure.to_value()) {
             Ok(bytes) => bytes,
-            Err(_) => return (value.to_string().into(), Media::Json.as_str()),
+            Err(_) => return (failure.to_json().into(), Media::Json.as_str()),
         },
-        Media::Json if pretty => indent::indented(value.to_string().as_bytes()),
-        Media::Json => format!("{value}\n").into_bytes(),
+        Media::Json if pretty => indent::indented(failure.to_json().as_bytes()),
+        Media::Json => format!("{}\n", failure.to_json()).into_bytes(),
     };
     (text.into(), media.as_str())
 }

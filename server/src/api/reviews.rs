@@ -7,6 +7,7 @@ use crate::auth::{Access, Caller};
 use crate::objects::encode;
 use crate::resources::Resource;
 use crate::status::Failure;
+use crate::validation::{Invalid, Reason};
 
 /// The question with its answer in it.
 pub(super) fn answer(
@@ -15,7 +16,7 @@ pub(super) fn answer(
     caller: &Caller,
 ) -> Result<Bytes, Failure> {
     let status = match &*resource.kind {
-        "SelfSubjectAccessReview" => access(&review, caller),
+        "SelfSubjectAccessReview" => access(resource, &review, caller)?,
         "SelfSubjectReview" => json!({"userInfo": {
             "username": caller.name(),
             "uid": caller.uid(),
@@ -34,8 +35,31 @@ pub(super) fn answer(
     Ok(encode::encode(&review))
 }
 
-fn access(review: &Value, caller: &Caller) -> Value {
+fn access(resource: &Resource, review: &Value, caller: &Caller) -> Result<Value, Failure> {
     let spec = &review["spec"];
+    let asked = ["resourceAttributes", "nonResourceAttributes"].map(|name| spec[name].is_object());
+    let fault = match asked {
+        [true, false] | [false, true] => None,
+        [true, true] => Some((
+            "spec.nonResourceAttributes",
+            &spec["nonResourceAttributes"],
+            "cannot be specified in combination with resourceAttributes",
+        )),
+        [false, false] => Some((
+            "spec.resourceAttributes",
+            &Value::Null,
+            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        )),
+    };
+    if let Some((field, value, detail)) = fault {
+        let fault = Invalid {
+            field: field.to_owned(),
+            reason: Reason::Invalid,
+            value: Some(value.clone()),
+            detail: detail.to_owned(),
+        };
+        return Err(Failure::invalid(resource, "", &[fault]));
+    }
     let text = |attributes: &'static str, name: &'static str| {
         spec[attributes][name].as_str().unwrap_or("").to_owned()
     };
@@ -67,7 +91,7 @@ fn access(review: &Value, caller: &Caller) -> Value {
         };
         caller.check(&access).is_ok()
     };
-    json!({"allowed": allowed})
+    Ok(json!({"allowed": allowed}))
 }
 
 fn rules(caller: &Caller) -> Value {

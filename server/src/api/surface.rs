@@ -1,10 +1,15 @@
 //! What the server serves at one moment: the kinds, their documents, and where each is read.
 
+mod place;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cache::{FieldSource, Format, Options, Sizes};
+use place::Place;
+
+use crate::cache::{FieldSource, Options, Sizes};
 use crate::discovery::Discovery;
 use crate::openapi::OpenApi;
 use crate::reader::Reader;
@@ -31,7 +36,18 @@ pub struct Surface {
     /// What OpenAPI says of them.
     pub openapi: OpenApi,
     /// By the prefix of their keys: two views of the same objects share one.
-    readers: HashMap<String, Reader>,
+    places: HashMap<String, Arc<Place>>,
+    ground: Arc<Ground>,
+}
+
+/// What all surfaces of a server stand on.
+struct Ground {
+    builtin: Catalog,
+    address: String,
+    storage: Arc<dyn Storage>,
+    options: ReadOptions,
+    /// Whether all watches are to end.
+    closing: AtomicBool,
 }
 
 impl Surface {
@@ -42,52 +58,109 @@ impl Surface {
         storage: &Arc<dyn Storage>,
         options: &ReadOptions,
     ) -> Self {
-        let mut readers = HashMap::new();
-        for resource in catalog.resources() {
-            let Some(prefix) = key_prefix(resource) else {
-                continue;
-            };
-            readers.entry(prefix.clone()).or_insert_with(|| {
-                let views = catalog
-                    .resources()
-                    .iter()
-                    .filter(|other| key_prefix(other).as_deref() == Some(&prefix));
-                let size = options.sizes.of(&resource.group, &resource.plural);
-                let capacity = size.filter(|_| options.cached);
-                let format = Format::Json {
-                    fields: fields(views.map(|view| &**view)),
-                };
-                Reader::start(storage.clone(), prefix, format, capacity, options.cache)
-                    .expect("paths in the catalog were checked when it was made")
-            });
-        }
+        let ground = Arc::new(Ground {
+            builtin: catalog.clone(),
+            address: address.to_owned(),
+            storage: storage.clone(),
+            options: options.clone(),
+            closing: AtomicBool::new(false),
+        });
         Self {
-            discovery: Discovery::new(&catalog, address),
+            discovery: Discovery::new(catalog.clone(), address),
             openapi: OpenApi::new(catalog.clone()),
+            places: places(&catalog, &ground, &HashMap::new()),
             catalog,
-            readers,
+            ground,
         }
     }
 
-    /// Where objects of a kind are read; `None` for kinds that are not stored.
-    pub fn reader(&self, resource: &Resource) -> Option<&Reader> {
-        self.readers.get(&key_prefix(resource)?)
+    /// The surface that has these custom kinds and no others. What is read for kinds that stay goes on being read: watches stay
+    /// open. Those of the others have to be [ended](Self::end_unlike).
+    pub fn with_custom(&self, custom: &[Arc<Resource>]) -> Self {
+        let catalog = self.ground.builtin.with_free(custom);
+        Self {
+            discovery: Discovery::new(catalog.clone(), &self.ground.address),
+            openapi: self.openapi.next(catalog.clone()),
+            places: places(&catalog, &self.ground, &self.places),
+            catalog,
+            ground: self.ground.clone(),
+        }
     }
 
-    /// All readers, by the prefix of their keys.
+    /// What the program serves by itself.
+    pub fn builtin(&self) -> &Catalog {
+        &self.ground.builtin
+    }
+
+    /// Where objects of a kind are read; `None` for kinds that are not stored. A custom kind is read from its first reader on.
+    pub fn reader(&self, resource: &Resource) -> Option<&Reader> {
+        let place = self.places.get(&key_prefix(resource)?)?;
+        Some(place.reader(&self.ground))
+    }
+
+    /// All readers there are, by the prefix of their keys.
     pub fn readers(&self) -> impl Iterator<Item = (&str, &Reader)> {
-        self.readers
-            .iter()
-            .map(|(prefix, reader)| (prefix.as_str(), reader))
+        let places = self.places.iter();
+        places.filter_map(|(prefix, place)| Some((prefix.as_str(), place.started()?)))
+    }
+
+    /// Whether the built-in kinds can be read.
+    pub fn is_ready(&self) -> bool {
+        let builtin = self.places.values().filter(|place| !place.is_custom());
+        builtin
+            .filter_map(|place| place.started())
+            .all(Reader::is_ready)
+    }
+
+    /// Ends the watches of kinds that `next` does not have, or reads in another way, when they have told what has happened until
+    /// now: that the last objects of a kind are gone, if its definition is.
+    pub fn end_unlike(&self, next: &Self) {
+        for (prefix, place) in &self.places {
+            let kept = next.places.get(prefix);
+            if kept.is_none_or(|kept| !Arc::ptr_eq(kept, place)) {
+                tokio::spawn(place.clone().end(self.ground.storage.clone()));
+            }
+        }
+    }
+
+    /// Ends all watches, here and in every surface that follows.
+    pub fn close(&self) {
+        self.ground.closing.store(true, Ordering::SeqCst);
+        self.places.values().for_each(|place| place.close());
     }
 }
 
 impl fmt::Debug for Surface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Surface")
-            .field("readers", &self.readers.len())
+            .field("places", &self.places.len())
             .finish_non_exhaustive()
     }
+}
+
+/// Where the kinds of a catalog are read: where they were read before, if that still does.
+fn places(
+    catalog: &Catalog,
+    ground: &Ground,
+    before: &HashMap<String, Arc<Place>>,
+) -> HashMap<String, Arc<Place>> {
+    let mut views: HashMap<String, Vec<&Resource>> = HashMap::new();
+    for resource in catalog.resources() {
+        if let Some(prefix) = key_prefix(resource) {
+            views.entry(prefix).or_default().push(resource);
+        }
+    }
+    let place = |(prefix, views): (String, Vec<&Resource>)| {
+        let place = match before.get(&prefix).filter(|place| place.serves(&views)) {
+            Some(place) => {
+                place.take_over(&views);
+                place.clone()
+            }
+            None => Arc::new(Place::new(&prefix, &views, ground)),
+        };
+        (prefix, place)
+    };
+    views.into_iter().map(place).collect()
 }
 
 /// What all keys of a kind begin with: `/pods/`.
@@ -105,9 +178,9 @@ pub fn object_key(namespace: Option<&str>, name: &str) -> String {
 }
 
 /// The names that field selectors may use in any of the views.
-fn fields<'a>(views: impl Iterator<Item = &'a Resource>) -> Vec<FieldSource> {
+fn fields(views: &[&Resource]) -> Vec<FieldSource> {
     let mut fields: Vec<FieldSource> = Vec::new();
-    for label in views.flat_map(|view| &view.fields.labels) {
+    for label in views.iter().flat_map(|view| &view.fields.labels) {
         if fields.iter().all(|field| field.name != label.name) {
             fields.push(FieldSource {
                 name: label.name.clone().into_owned(),

@@ -5,6 +5,8 @@ mod events;
 mod source;
 mod websocket;
 
+use std::sync::Arc;
+
 use http::{HeaderValue, Response, header};
 
 use body::WatchBody;
@@ -14,6 +16,7 @@ pub(super) use websocket::Offer;
 
 use super::failures;
 use super::handler;
+use super::metrics::Sent;
 use super::options::WatchPlan;
 use super::rendition::Rendition;
 use crate::body::Body;
@@ -26,6 +29,7 @@ pub(super) async fn watch(
     reader: &Reader,
     plan: WatchPlan,
     rendition: Rendition,
+    sent: Arc<Sent>,
     gzip: bool,
     websocket: Option<&Offer>,
 ) -> Result<Response<Body>, Failure> {
@@ -39,11 +43,11 @@ pub(super) async fn watch(
     } else {
         match reader.watch(plan.request).await {
             Ok(watch) => Source::from(watch),
-            Err(CacheError::NotReady { why }) => return Err(failures::not_ready(why)),
+            Err(error @ CacheError::NotReady { .. }) => return Err(failures::read(&error)),
             Err(error) => Source::failed(failures::read(&error)),
         }
     };
-    let events = Events::new(source, rendition, plan.marks_initial_end);
+    let events = Events::new(source, rendition, sent, plan.marks_initial_end);
     if let Some(offer) = websocket {
         return offer.answer(events);
     }

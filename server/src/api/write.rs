@@ -44,16 +44,17 @@ pub(super) async fn write(
         let answer = reviews::answer(resource, review.value, asked.caller)?;
         return object(&rendition, head, StatusCode::CREATED, &answer, &[]);
     }
-    let Some(name) = &target.name else {
+    let creates = *asked.method == Method::POST && target.subresource.is_none();
+    let Some(name) = target.name.as_ref().filter(|_| !creates) else {
         if collection {
             return delete_collection(api, surface, target, query, head, rendition, &body).await;
         }
-        let options = WriteOptions::from_query(Of::Create, query.pairs())?;
+        let options = options(Of::Create, query, head)?;
         let parsed = content::read(
             head.content_type,
             &body,
             &Expected::from(resource),
-            !resource.is_custom(),
+            resource.protobuf,
         )?;
         let namespace = target.namespace.as_deref();
         let answer = api
@@ -87,7 +88,7 @@ async fn bind(
     if target.subresource != Some(Subresource::Binding) {
         return Err(Failure::method_not_allowed());
     }
-    let options = WriteOptions::from_query(Of::Create, query.pairs())?;
+    let options = options(Of::Create, query, head)?;
     let parsed = content::read(head.content_type, body, &Expected::binding(), true)?;
     api.objects.bind(at, parsed, &options).await
 }
@@ -100,8 +101,8 @@ async fn put(
     head: &Head<'_>,
     body: &[u8],
 ) -> Result<Answer, Failure> {
-    let options = WriteOptions::from_query(Of::Update, query.pairs())?;
-    let builtin = !at.resource.is_custom();
+    let options = options(Of::Update, query, head)?;
+    let builtin = at.resource.protobuf;
     let part = match &target.subresource {
         Some(Subresource::Scale(_)) => {
             let parsed = content::read(head.content_type, body, &Expected::scale(), true)?;
@@ -125,14 +126,22 @@ async fn patch(
     head: &Head<'_>,
     body: &[u8],
 ) -> Result<Answer, Failure> {
-    let offered: &[Patch] = if at.resource.is_custom() {
-        &[Patch::Json, Patch::Merge]
+    let offered: &[Patch] = if !at.resource.protobuf {
+        &[Patch::Json, Patch::Merge, Patch::Apply]
     } else {
-        &[Patch::Json, Patch::Merge, Patch::StrategicMerge]
+        &[
+            Patch::Json,
+            Patch::Merge,
+            Patch::StrategicMerge,
+            Patch::Apply,
+        ]
     };
     let format = negotiate::patch_type(head.content_type, offered)
         .map_err(|error| Failure::unsupported_media_type(error.to_string()))?;
-    let options = WriteOptions::from_query(Of::Patch, query.pairs())?;
+    if format == Patch::Apply {
+        return apply(api, at, target, query, head, body).await;
+    }
+    let options = options(Of::Patch, query, head)?;
     let patch = PatchBody {
         format,
         bytes: body,
@@ -146,6 +155,29 @@ async fn patch(
     api.objects.patch(at, part, patch, &options).await
 }
 
+async fn apply(
+    api: &Api,
+    at: Address<'_>,
+    target: &Target,
+    query: &Query<'_>,
+    head: &Head<'_>,
+    body: &[u8],
+) -> Result<Answer, Failure> {
+    let options = options(Of::Apply, query, head)?;
+    let wanted = content::applied(body)?;
+    match &target.subresource {
+        Some(Subresource::Scale(_)) => api.objects.apply_scale(at, wanted, &options).await,
+        Some(Subresource::Status) => api.objects.apply(at, Part::Status, wanted, &options).await,
+        None => api.objects.apply(at, Part::Whole, wanted, &options).await,
+        Some(_) => Err(Failure::method_not_allowed()),
+    }
+}
+
+fn options(of: Of, query: &Query<'_>, head: &Head<'_>) -> Result<WriteOptions, Failure> {
+    let options = WriteOptions::from_query(of, query.pairs())?;
+    Ok(options.or_agent(head.user_agent))
+}
+
 fn delete_options(
     resource: &Resource,
     query: &Query<'_>,
@@ -156,6 +188,7 @@ fn delete_options(
         kind: "DeleteOptions".to_owned(),
         api_version: "v1".to_owned(),
         schema: None,
+        custom: None,
     };
     let body = match body {
         [] => None,
@@ -163,7 +196,7 @@ fn delete_options(
             head.content_type,
             body,
             &expected,
-            !resource.is_custom(),
+            resource.protobuf,
         )?),
     };
     DeleteOptions::read(body, query.pairs())

@@ -55,6 +55,11 @@ impl Alarms {
         let mut queue = self.lock();
         let first = queue.peek().is_none_or(|Reverse(first)| at < first.at);
         entry.queued.set(at);
+        if queue.len() == queue.capacity() {
+            // By an eighth, not by all of it: with many watchers the room that is not used counts.
+            let more = queue.len() / 8 + 16;
+            queue.reserve_exact(more);
+        }
         queue.push(Reverse(Alarm {
             at,
             entry: Arc::downgrade(entry),

@@ -11,6 +11,7 @@ use ringwatch_core::revision::Revision;
 use smallvec::{SmallVec, smallvec};
 
 use super::object::{Object, Parts, Span};
+use super::term::TermHasher;
 use crate::storage::{Condition, KeyValue};
 
 /// What a resource's values are.
@@ -21,9 +22,41 @@ pub enum Format {
         /// What field selectors may name, besides name and namespace.
         fields: Vec<FieldSource>,
     },
+    /// The same, put into another form before they are read.
+    Adapted {
+        /// What field selectors may name, besides name and namespace.
+        fields: Vec<FieldSource>,
+        /// Who puts them into that form.
+        adapter: Adapter,
+    },
     /// Anything: passed on as it is, without labels and fields.
     Opaque,
 }
+
+/// Puts stored values into the form in which they are read. If that form changes, the cache must be
+/// [read again](super::Cache::read_again).
+pub trait Adapt: Send + Sync {
+    /// The value in that form; `None` if it has it.
+    fn adapt(&self, value: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// A shared [`Adapt`]; one is equal to itself.
+#[derive(Clone)]
+pub struct Adapter(pub Arc<dyn Adapt>);
+
+impl fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Adapter")
+    }
+}
+
+impl PartialEq for Adapter {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Adapter {}
 
 impl Format {
     /// JSON objects whose selectable fields are called by their paths.
@@ -56,17 +89,20 @@ pub struct Decoder {
     /// What every key of the resource begins with, `/` at the end included.
     prefix: Arc<str>,
     json: bool,
+    adapter: Option<Adapter>,
     /// The names of the selectable fields, as every object knows them.
     fields: Arc<[Box<str>]>,
     sources: Arc<[FieldSource]>,
+    terms: TermHasher,
 }
 
 impl Decoder {
     /// A decoder for the values under `prefix`.
     pub fn new(prefix: impl Into<Arc<str>>, format: &Format) -> Result<Self, PathError> {
-        let (json, fields) = match format {
-            Format::Json { fields } => (true, fields.as_slice()),
-            Format::Opaque => (false, &[][..]),
+        let (json, fields, adapter) = match format {
+            Format::Json { fields } => (true, fields.as_slice(), None),
+            Format::Adapted { fields, adapter } => (true, fields.as_slice(), Some(adapter.clone())),
+            Format::Opaque => (false, &[][..], None),
         };
         for path in fields.iter().filter_map(|field| field.path.as_deref()) {
             Path::parse(path)?;
@@ -75,8 +111,10 @@ impl Decoder {
         Ok(Self {
             prefix: prefix.into(),
             json,
+            adapter,
             fields: names.collect(),
             sources: fields.into(),
+            terms: TermHasher::new(),
         })
     }
 
@@ -88,6 +126,11 @@ impl Decoder {
     /// The names of the selectable fields.
     pub fn fields(&self) -> &Arc<[Box<str>]> {
         &self.fields
+    }
+
+    /// What hashes the terms of the objects.
+    pub(super) fn term_hasher(&self) -> TermHasher {
+        self.terms
     }
 
     /// Begins to decode. What can be prepared for many values is prepared once.
@@ -139,7 +182,10 @@ impl Session<'_> {
         let parts = if decoder.json {
             Key::parse(name).map_err(|error| fail(Why::Key(error)))?;
             let keys = (&*key, name);
-            self.read_json(&value, keys, mod_revision).map_err(fail)?
+            let adapter = decoder.adapter.as_ref();
+            let adapted = adapter.and_then(|adapter| adapter.0.adapt(&value));
+            let value = adapted.as_deref().unwrap_or(&value);
+            self.read_json(value, keys, mod_revision).map_err(fail)?
         } else {
             let mut buffer = Vec::with_capacity(value.len() + key.len());
             buffer.extend_from_slice(&value);
@@ -152,7 +198,8 @@ impl Session<'_> {
                 words: SmallVec::new(),
             }
         };
-        Ok(Object::new(revisions, decoder.fields.clone(), parts))
+        let fields = decoder.fields.clone();
+        Ok(Object::new(revisions, fields, decoder.terms, parts))
     }
 
     /// One scan finds everything; the bytes are then copied once, with the resourceVersion in its

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
 
@@ -15,6 +16,8 @@ pub enum CacheError {
     NotReady {
         /// What stands in the way, if it is known.
         why: Option<String>,
+        /// For how long it has had none.
+        pending: Duration,
     },
     /// The revision is too old: begin again from a list.
     Expired {
@@ -43,8 +46,10 @@ impl From<StorageError> for CacheError {
 impl fmt::Display for CacheError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotReady { why: None } => f.write_str("storage is (re)initializing"),
-            Self::NotReady { why: Some(why) } => write!(f, "storage is (re)initializing: {why}"),
+            Self::NotReady { why: None, .. } => f.write_str("storage is (re)initializing"),
+            Self::NotReady { why: Some(why), .. } => {
+                write!(f, "storage is (re)initializing: {why}")
+            }
             Self::Expired { requested, floor } => {
                 write!(f, "too old resource version: {requested} ({floor})")
             }

@@ -3,23 +3,22 @@
 //! Each watcher is entered under one term: the most telling one that its predicate demands. A change is looked
 //! up by the terms of the object before *and* after it, since a watcher must hear when an object leaves
 //! its selection. What is found is a superset: every watcher still applies its whole predicate. So the cost of a
-//! change follows the number of watchers that may care, not of all, and terms can be kept as mere hashes: two
-//! that meet cost a look and nothing else.
+//! change follows the number of watchers that may care, not of all, and terms can be kept as mere [hashes](super::term).
 
 mod bucket;
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use hashbrown::HashTable;
 use ringwatch_core::history::Mark;
-use ringwatch_core::object::{Change, Object as _};
+use ringwatch_core::object::Change;
 use smallvec::SmallVec;
 
 use super::alarm::Queued;
 use super::object::Object;
 use super::stage::StageCell;
+use super::term::{TermHash, TermHasher};
 use super::wake::Wake;
 use bucket::Bucket;
 
@@ -39,10 +38,9 @@ pub(super) enum Term {
 }
 
 /// The watchers of one resource by their terms.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WatcherIndex {
-    /// Keyed anew in every process: nobody outside can aim at one bucket.
-    hasher: RandomState,
+    hasher: TermHasher,
     buckets: HashTable<Bucket>,
     /// How many watchers there are of each class. Terms that nobody asks for are not looked up.
     counts: SmallVec<[u32; 8]>,
@@ -71,18 +69,28 @@ pub(super) struct Entry {
 }
 
 impl WatcherIndex {
+    pub(super) fn new() -> Self {
+        Self {
+            hasher: TermHasher::new(),
+            buckets: HashTable::new(),
+            counts: SmallVec::new(),
+        }
+    }
+
     /// Enters a watcher.
     pub(super) fn insert(&mut self, term: &Term) -> Arc<Entry> {
+        let hasher = self.hasher;
         let (class, term) = match term {
-            Term::Anything => (ANYTHING, self.hash(ANYTHING, "", "")),
-            Term::Key(key) => (KEY, self.hash(KEY, key, "")),
-            Term::Namespace(name) => (NAMESPACE, self.hash(NAMESPACE, name, "")),
-            Term::Label(label, value) => (LABEL, self.hash(LABEL, label, value)),
+            Term::Anything => (ANYTHING, hasher.anything()),
+            Term::Key(key) => (KEY, hasher.key(key)),
+            Term::Namespace(name) => (NAMESPACE, hasher.namespace(name)),
+            Term::Label(label, value) => (LABEL, hasher.label(label.as_bytes(), value.as_bytes())),
             Term::Field(place, value) => {
-                let class = FIELD + *place as Class;
-                (class, self.hash(class, value, ""))
+                let term = hasher.field(*place, value.as_bytes());
+                (FIELD + *place as Class, term)
             }
         };
+        let term = term.low();
         let entry = Arc::new(Entry {
             wake: Wake::new(),
             queued: Queued::new(),
@@ -133,36 +141,38 @@ impl WatcherIndex {
 
     /// Calls every waiting watcher that may care to `mark`; their bells are left to be rung.
     pub(super) fn call(&self, change: &Change<Object>, mark: Mark, called: &mut Vec<Arc<Entry>>) {
-        self.call_one(ANYTHING, "", "", mark, called);
+        let mut call = |term: TermHash| self.call_one(term.low(), mark, called);
         let (before, now) = (change.previous(), change.current());
         let subject = change.subject();
         // Key and namespace are the same before and after.
+        if self.wanted(ANYTHING) {
+            call(self.hasher.anything());
+        }
         if self.wanted(KEY) {
-            self.call_one(KEY, subject.key(), "", mark, called);
+            call(self.hasher.key(subject.key()));
         }
         if self.wanted(NAMESPACE)
             && let Some((namespace, _)) = subject.key().split_once('/')
         {
-            self.call_one(NAMESPACE, namespace, "", mark, called);
+            call(self.hasher.namespace(namespace));
         }
         for class in FIELD..self.counts.len() as Class {
             if self.wanted(class) {
                 let place = (class - FIELD) as usize;
-                let [before, now] = [before, now].map(|object| object?.field_at(place));
+                let [before, now] = [before, now].map(|object| object?.field_term(place));
+                // Who is under the same term has been called.
                 let before = before.filter(|before| Some(*before) != now);
-                for value in now.into_iter().chain(before) {
-                    self.call_one(class, value, "", mark, called);
+                for term in now.into_iter().chain(before) {
+                    self.call_one(term, mark, called);
                 }
             }
         }
         if self.wanted(LABEL) {
-            for (label, value) in now.into_iter().flat_map(Object::labels) {
-                self.call_one(LABEL, label, value, mark, called);
-            }
-            for (label, value) in before.into_iter().flat_map(Object::labels) {
-                if now.is_none_or(|now| now.label(label) != Some(value)) {
-                    self.call_one(LABEL, label, value, mark, called);
-                }
+            let [before, now] =
+                [before, now].map(|object| object.map_or(&[][..], Object::label_terms));
+            let before = before.iter().filter(|before| !now.contains(before));
+            for term in now.iter().chain(before) {
+                self.call_one(*term, mark, called);
             }
         }
     }
@@ -180,28 +190,13 @@ impl WatcherIndex {
             .is_some_and(|count| *count > 0)
     }
 
-    fn call_one(
-        &self,
-        class: Class,
-        name: &str,
-        value: &str,
-        mark: Mark,
-        called: &mut Vec<Arc<Entry>>,
-    ) {
-        if !self.wanted(class) {
-            return;
-        }
-        let term = self.hash(class, name, value);
+    fn call_one(&self, term: u32, mark: Mark, called: &mut Vec<Arc<Entry>>) {
         let found = self
             .buckets
             .find(spread(term), |bucket| bucket.term() == term);
         if let Some(bucket) = found {
             bucket.call(mark, called);
         }
-    }
-
-    fn hash(&self, class: Class, name: &str, value: &str) -> u32 {
-        self.hasher.hash_one((class, name, value)) as u32
     }
 }
 

@@ -1,14 +1,18 @@
 //! Reading a state.
 
+use std::ops::Bound;
+
 use ringwatch_core::predicate::{Matches, Scope};
 use ringwatch_core::revision::{Revision, StartFrom};
 
+use super::decode::Decoder;
 use super::error::CacheError;
 use super::map::ObjectMap;
 use super::metrics::ConsistentRead;
 use super::object::Object;
-use super::request::ListRequest;
+use super::request::{ListRequest, Predicate};
 use super::shared::Shared;
+use super::sketch::Sketch;
 use crate::storage::{List, StorageError};
 
 /// A page of a list.
@@ -26,7 +30,7 @@ pub struct Listing {
 
 pub(super) async fn list(shared: &Shared, request: &ListRequest) -> Result<Listing, CacheError> {
     let (objects, revision) = state(shared, request.start).await?;
-    let (listing, evaluated) = page(&objects, revision, request);
+    let (listing, evaluated) = page(&objects, revision, request, &shared.decoder);
     shared.metrics.lists_served.add(1);
     shared.metrics.objects_evaluated.add(evaluated);
     shared.metrics.objects_returned.add(listing.items.len());
@@ -72,8 +76,13 @@ pub(super) async fn state(
             };
         }
     }
+    Ok(snapshot(shared))
+}
+
+/// The state as it is.
+pub(super) fn snapshot(shared: &Shared) -> (ObjectMap, Revision) {
     let state = shared.read();
-    Ok((state.objects.clone(), state.revision()))
+    (state.objects.clone(), state.revision())
 }
 
 /// A state that the cache cannot answer for: one that the ring no longer reaches, or the newest where the storage does
@@ -124,17 +133,23 @@ pub(super) async fn state_to_watch(
 }
 
 /// A page, and how many objects were looked at for it.
-fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> (Listing, usize) {
+fn page(
+    objects: &ObjectMap,
+    revision: Revision,
+    request: &ListRequest,
+    decoder: &Decoder,
+) -> (Listing, usize) {
     let limit = match request.limit {
         0 => usize::MAX,
         limit => limit,
     };
-    let mut scoped = scope(objects, request);
+    let demanded = Sketch::demanded(&request.predicate, decoder);
+    let mut scoped = scope(objects, &request.predicate.scope, request.after.as_deref());
     let mut items = Vec::new();
     let mut last = None;
     let mut evaluated = 0;
     let more = loop {
-        let Some(object) = scoped.next() else {
+        let Some((sketch, object)) = scoped.next() else {
             break None;
         };
         if items.len() == limit {
@@ -142,7 +157,7 @@ fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> (List
         }
         last = Some(object);
         evaluated += 1;
-        if request.predicate.matches(object) {
+        if sketch.may_have(demanded) && request.predicate.matches(object) {
             items.push(object.clone());
         }
     };
@@ -156,28 +171,42 @@ fn page(objects: &ObjectMap, revision: Revision, request: &ListRequest) -> (List
     (listing, evaluated)
 }
 
+/// The objects that match, in key order, from behind a key on.
+pub(super) fn matching<'o>(
+    objects: &'o ObjectMap,
+    predicate: &'o Predicate,
+    after: Option<&str>,
+    decoder: &Decoder,
+) -> impl Iterator<Item = &'o Object> + use<'o> {
+    let demanded = Sketch::demanded(predicate, decoder);
+    scope(objects, &predicate.scope, after)
+        .filter(move |(sketch, object)| sketch.may_have(demanded) && predicate.matches(*object))
+        .map(|(_, object)| object)
+}
+
 /// The objects that are in scope and after the position, before any selector.
-fn scope<'a>(
-    objects: &'a ObjectMap,
-    request: &'a ListRequest,
-) -> Box<dyn Iterator<Item = &'a Object> + 'a> {
-    let after = request.after.as_deref();
-    match &request.predicate.scope {
+fn scope<'o>(
+    objects: &'o ObjectMap,
+    scope: &Scope<Box<str>>,
+    after: Option<&str>,
+) -> Box<dyn Iterator<Item = (Sketch, &'o Object)> + 'o> {
+    // The keys of a namespace begin with it and a slash; `0` is the character that follows the slash.
+    let (begin, end) = match scope {
         Scope::Object(key) => {
             let wanted = after.is_none_or(|after| after < &**key);
-            Box::new(objects.get(key).filter(|_| wanted).into_iter())
+            let object = objects.get(key).filter(|_| wanted);
+            return Box::new(object.map(|object| (object.sketch(), object)).into_iter());
         }
         Scope::Namespace(namespace) => {
-            let first = format!("{namespace}/");
-            let begin: Box<dyn Iterator<Item = &Object>> = match after {
-                Some(after) if after >= first.as_str() => Box::new(objects.from(after, false)),
-                _ => Box::new(objects.from(&first, true)),
-            };
-            Box::new(begin.take_while(move |object| object.key().starts_with(&first)))
+            let [begin, end] = ['/', '0'].map(|end| format!("{namespace}{end}"));
+            (Some(begin), Some(end))
         }
-        Scope::Resource => match after {
-            Some(after) => Box::new(objects.from(after, false)),
-            None => Box::new(objects.iter()),
-        },
-    }
+        Scope::Resource => (None, None),
+    };
+    let from = match (after, begin.as_deref()) {
+        (Some(after), begin) if begin.is_none_or(|begin| after >= begin) => Bound::Excluded(after),
+        (_, Some(begin)) => Bound::Included(begin),
+        (_, None) => Bound::Unbounded,
+    };
+    Box::new(objects.range(from, end.as_deref()))
 }

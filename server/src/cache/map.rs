@@ -10,12 +10,14 @@ mod chunk;
 mod row;
 
 use std::num::NonZeroU32;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use chunk::{CHUNK, Chunk};
 use row::Row;
 
 use super::object::Object;
+use super::sketch::Sketch;
 
 /// Objects in key order. Cloning it takes a snapshot.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +42,9 @@ struct Slot {
 pub struct Position(NonZeroU32);
 
 impl Position {
+    /// Before all objects of a snapshot that are still to be shown, wherever those begin.
+    pub(super) const OUTSIDE: Self = Self(NonZeroU32::MAX);
+
     /// The place in the chunk takes eight bits, which leaves room for sixteen million chunks.
     fn new(chunk: usize, at: usize) -> Option<Self> {
         let packed = u32::try_from(chunk.checked_mul(CHUNK)?.checked_add(at)?).ok()?;
@@ -129,20 +134,40 @@ impl ObjectMap {
         objects(&self.chunks)
     }
 
-    /// The objects whose keys come after `key`, or are `key` itself if `inclusive`.
-    pub fn from(
+    /// The objects with keys from `from` on and before `until`, with their sketches.
+    pub fn range(
         &self,
-        key: &str,
-        inclusive: bool,
-    ) -> impl Iterator<Item = &Object> + Clone + use<'_> {
+        from: Bound<&str>,
+        until: Option<&str>,
+    ) -> impl Iterator<Item = (Sketch, &Object)> + Clone + use<'_> {
+        let (first, begin) = self.place_of(from);
+        let end = until.map(|until| self.place_of(Bound::Included(until)));
+        let (last, end) = end.unwrap_or((self.chunks.len(), 0));
+        let numbered = self.chunks.iter().enumerate();
+        let concerned = numbered.take(last.saturating_add(1)).skip(first);
+        concerned.flat_map(move |(number, slot)| {
+            let from = if number == first { begin } else { 0 };
+            let until = if number == last {
+                end
+            } else {
+                slot.chunk.len()
+            };
+            slot.chunk.sketched(from, until)
+        })
+    }
+
+    /// The chunk and the place in it where keys from `from` on begin.
+    fn place_of(&self, from: Bound<&str>) -> (usize, usize) {
+        let (Bound::Included(key) | Bound::Excluded(key)) = from else {
+            return (0, 0);
+        };
         let number = self.slot_of(key.as_bytes()).unwrap_or(0);
         let slot = self.chunks.get(number);
         let at = slot.map_or(0, |slot| match slot.chunk.search(key.as_bytes()) {
-            Ok(at) if inclusive => at,
-            Ok(at) => at + 1,
+            Ok(at) => at + usize::from(from == Bound::Excluded(key)),
             Err(at) => at,
         });
-        objects(self.chunks.get(number..).unwrap_or_default()).skip(at)
+        (number, at)
     }
 
     /// The object at a position.
@@ -151,12 +176,22 @@ impl ObjectMap {
         self.chunks.get(chunk)?.chunk.at(at)
     }
 
+    /// The first object with a key after `key`, and where it is.
+    pub(super) fn first_after(&self, key: &str) -> Option<(Position, &Object)> {
+        let (chunk, at) = self.place_of(Bound::Excluded(key));
+        self.at_or_next(chunk, at)
+    }
+
     /// The object after a position, or the first of all, and where it is.
     pub fn after(&self, position: Option<Position>) -> Option<(Position, &Object)> {
         let (chunk, at) = position.map_or((0, 0), |position| {
             let (chunk, at) = position.parts();
             (chunk, at + 1)
         });
+        self.at_or_next(chunk, at)
+    }
+
+    fn at_or_next(&self, chunk: usize, at: usize) -> Option<(Position, &Object)> {
         // Chunks are not empty: the next object is in this one, or first in the next.
         [(chunk, at), (chunk + 1, 0)]
             .into_iter()

@@ -11,6 +11,9 @@ use ringwatch_core::revision::Revision;
 use ringwatch_core::transition::EventKind;
 use smallvec::SmallVec;
 
+use super::sketch::Sketch;
+use super::term::{TermHash, TermHasher};
+
 /// An object as the cache keeps it. Cheap to clone: everyone who holds it shares one copy.
 ///
 /// The bytes are the object's JSON with its resourceVersion inside, ready to be sent. Labels and
@@ -34,8 +37,12 @@ struct Inner {
     /// Keys and values of the labels in turn, then the values of the resource's selectable fields in
     /// the order of its list.
     words: SmallVec<[Span; 12]>,
+    /// The hashes of the labels, then of the fields. Of an object that is replaced they are all that is looked at to find who
+    /// may care.
+    terms: SmallVec<[u32; 8]>,
     revision: Revision,
     create_revision: Revision,
+    sketch: Sketch,
     field_names: Arc<[Box<str>]>,
 }
 
@@ -70,13 +77,42 @@ pub(super) struct Parts {
     pub(super) words: SmallVec<[Span; 12]>,
 }
 
+impl Parts {
+    /// Hands over the hash of each label, then of each field.
+    fn each_term(&self, hasher: TermHasher, mut each: impl FnMut(TermHash)) {
+        let text = |span: &Span| {
+            let start = span.start as usize;
+            let text = self.buffer.get(start..start + span.len as usize);
+            text.unwrap_or_default()
+        };
+        let (labels, fields) = self
+            .words
+            .split_at_checked(2 * self.labels)
+            .unwrap_or_default();
+        let (labels, _) = labels.as_chunks();
+        for [key, value] in labels {
+            each(hasher.label(text(key), text(value)));
+        }
+        for (place, value) in fields.iter().enumerate() {
+            each(hasher.field(place, text(value)));
+        }
+    }
+}
+
 impl Object {
     pub(super) fn new(
         revisions: (Revision, Revision),
         field_names: Arc<[Box<str>]>,
+        hasher: TermHasher,
         parts: Parts,
     ) -> Self {
         let (create_revision, revision) = revisions;
+        let mut sketch = Sketch::default();
+        let mut terms = SmallVec::new();
+        parts.each_term(hasher, |term| {
+            sketch = sketch.with(term);
+            terms.push(term.low());
+        });
         Self(Arc::new(Inner {
             buffer: parts.buffer.into_boxed_slice(),
             key_from: parts.key_from as u32,
@@ -84,8 +120,10 @@ impl Object {
             spot: parts.spot,
             labels: parts.labels as u32,
             words: parts.words,
+            terms,
             revision,
             create_revision,
+            sketch,
             field_names,
         }))
     }
@@ -147,14 +185,31 @@ impl Object {
         self.0.create_revision
     }
 
+    /// What it has, in short.
+    pub fn sketch(&self) -> Sketch {
+        self.0.sketch
+    }
+
     /// Its labels.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.label_spans()
             .map(|(key, value)| (self.text(key), self.text(value)))
     }
 
+    /// The hashes of its labels.
+    pub(super) fn label_terms(&self) -> &[u32] {
+        let labels = self.0.labels as usize;
+        self.0.terms.get(..labels).unwrap_or_default()
+    }
+
+    /// The hash of the selectable field with this place in the resource's list.
+    pub(super) fn field_term(&self, place: usize) -> Option<u32> {
+        let labels = self.0.labels as usize;
+        self.0.terms.get(labels + place).copied()
+    }
+
     /// The value of the selectable field with this place in the resource's list.
-    pub(super) fn field_at(&self, place: usize) -> Option<&str> {
+    fn field_at(&self, place: usize) -> Option<&str> {
         let first = 2 * self.0.labels as usize;
         let span = self.0.words.get(first + place)?;
         Some(self.text(*span))

@@ -11,7 +11,9 @@
 //! While it rests, or lists again, what the cache has is still served: it is only older. A list that replaces a
 //! state is entered as its difference, so that watches stay open.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use ringwatch_core::revision::Revision;
@@ -47,7 +49,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             Step::List => match list(&shared).await {
                 Ok(()) => {
                     backoff.reset();
-                    outage.over();
+                    outage.over(&shared);
                     Step::Open
                 }
                 Err(error) => {
@@ -63,7 +65,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 match shared.storage.watch(shared.decoder.prefix(), newest).await {
                     Ok(changes) => {
                         shared.metrics.watches_opened.add(1);
-                        outage.over();
+                        outage.over(&shared);
                         let prefix = shared.decoder.prefix();
                         tracing::debug!(prefix, revision = %newest, "watching storage");
                         Step::Follow(changes)
@@ -95,6 +97,7 @@ struct Outage(bool);
 impl Outage {
     fn note(&mut self, shared: &Shared, error: &StorageError, what: &'static str) {
         let prefix = shared.decoder.prefix();
+        shared.set_away(true);
         if std::mem::replace(&mut self.0, true) {
             tracing::debug!(prefix, %error, "{what} again");
         } else {
@@ -102,7 +105,8 @@ impl Outage {
         }
     }
 
-    fn over(&mut self) {
+    fn over(&mut self, shared: &Shared) {
+        shared.set_away(false);
         self.0 = false;
     }
 }
@@ -193,7 +197,7 @@ enum Ended {
 
 /// How many items are taken and applied at once: enough to share the cost of waking and locking, few enough
 /// that readers do not wait long.
-const BATCH: usize = 64;
+const BATCH: usize = 128;
 
 async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) -> Ended {
     let mut items = Vec::with_capacity(BATCH);
@@ -211,10 +215,27 @@ async fn follow(shared: &Shared, mut changes: Changes, backoff: &mut Backoff) ->
             return Ended::Failed(StorageError::Unavailable("watch ended".to_owned()));
         }
         backoff.reset();
-        if let Err(ended) = apply(shared, items.drain(..), &mut after) {
-            return ended;
+        match apply(shared, items.drain(..), &mut after) {
+            Err(ended) => return ended,
+            Ok(false) => {}
+            // Who was woken reads first: while it does, the state had better not be locked.
+            Ok(true) => go_to_the_end_of_the_queue().await,
         }
     }
+}
+
+/// Lets everyone run who was woken before. The runtime's own yield asks the system for events first, which costs more than a
+/// batch of a few changes.
+async fn go_to_the_end_of_the_queue() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// What an item means for the state.
@@ -224,12 +245,12 @@ enum Applied {
     Progress(Revision),
 }
 
-/// Decodes items, then applies all of them under one lock.
+/// Decodes items, then applies all of them under one lock. Whether anybody was woken.
 fn apply(
     shared: &Shared,
     items: impl Iterator<Item = Result<WatchItem, StorageError>>,
     after: &mut Aftermath,
-) -> Result<(), Ended> {
+) -> Result<bool, Ended> {
     let session = shared.decoder.session();
     let mut failed = None;
     let mut decoded = Vec::with_capacity(BATCH);
@@ -265,10 +286,10 @@ fn apply(
     }
     let newest = state.revision();
     drop(state);
-    after.settle();
+    let woken = after.settle();
     shared.reached(newest);
     applied.map_err(|_| Ended::OutOfStep)?;
-    failed.map_or(Ok(()), Err)
+    failed.map_or(Ok(woken), Err)
 }
 
 /// A value that cannot be decoded is not served: to readers it is as if the key were gone.

@@ -45,6 +45,8 @@ pub(super) struct Shared {
     pub(super) alarms: Alarms,
     /// Whether watches are to end when they have everything: the state's own word, to be read without its lock.
     closing: AtomicBool,
+    /// Since when storage cannot be followed.
+    away: Mutex<Option<std::time::Instant>>,
 }
 
 /// Whether there is a state to read from.
@@ -77,6 +79,7 @@ impl Shared {
             clock: Clock::start(),
             alarms: Alarms::default(),
             closing: AtomicBool::new(false),
+            away: Mutex::default(),
         }
     }
 
@@ -108,6 +111,22 @@ impl Shared {
     /// Waits until someone has reason to doubt the state.
     pub(super) async fn relist_wanted(&self) {
         self.relist_wanted.notified().await;
+    }
+
+    /// Notes whether storage can be followed.
+    pub(super) fn set_away(&self, away: bool) {
+        let since = &mut *self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = match (*since, away) {
+            (_, false) => None,
+            (Some(since), true) => Some(since),
+            (None, true) => Some(std::time::Instant::now()),
+        };
+    }
+
+    /// How long storage has not been followed.
+    pub(super) fn behind(&self) -> Duration {
+        let since = *self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     pub(super) fn is_closing(&self) -> bool {
@@ -155,7 +174,11 @@ impl Shared {
     pub(super) fn check_ready(&self) -> Result<(), CacheError> {
         match &*self.readiness.borrow() {
             Readiness::Ready => Ok(()),
-            Readiness::Pending { why } => Err(CacheError::NotReady { why: why.clone() }),
+            Readiness::Pending { why } => Err(CacheError::NotReady {
+                why: why.clone(),
+                // A state that is there once stays, so there has been none since the cache began.
+                pending: Duration::from_millis(self.clock.now().as_millis()),
+            }),
         }
     }
 

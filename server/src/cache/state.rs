@@ -36,10 +36,12 @@ pub(super) struct Aftermath {
 }
 
 impl Aftermath {
-    /// Does it.
-    pub(super) fn settle(&mut self) {
+    /// Does it. Whether anybody was woken.
+    pub(super) fn settle(&mut self) -> bool {
+        let woken = !self.called.is_empty();
         self.called.drain(..).for_each(|entry| entry.wake.ring());
         self.displaced.clear();
+        woken
     }
 }
 
@@ -62,7 +64,7 @@ impl State {
         Self {
             objects: ObjectMap::default(),
             ring: Ring::new(places(capacity.lower)),
-            index: WatcherIndex::default(),
+            index: WatcherIndex::new(),
             sizing: Sizing::new(capacity),
             entered: 0,
             resized: (0, 0),

@@ -10,7 +10,7 @@ use ringwatch_core::key::Key;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::time::Instant;
 use ringwatch_core::transition::EventKind;
-use ringwatch_core::watcher::{Options, Start, State, Step, Watcher};
+use ringwatch_core::watcher::{Options, Phase, Start, State, Step, Watcher};
 
 use super::error::CacheError;
 use super::index::Entry;
@@ -76,6 +76,20 @@ pub struct Watch {
     initial: Initial,
 }
 
+/// Where a watch begins, with what it needs for that.
+enum Begin {
+    State(ObjectMap, Revision),
+    /// The reader has the objects up to a key, as they were at a revision.
+    Within {
+        objects: ObjectMap,
+        revision: Revision,
+        key: Box<str>,
+        since: Revision,
+    },
+    After(Revision),
+    Now,
+}
+
 /// What a look at the ring gave.
 enum Looked {
     /// Events have been given.
@@ -91,40 +105,89 @@ impl Watch {
         request: WatchRequest,
     ) -> Result<Self, CacheError> {
         shared.check_ready()?;
-        let mut initial = Initial(None);
-        let start = match request.start {
+        let begin = match request.start {
             WatchStart::State(start) => {
-                initial = Initial(Some(Box::new(list::state_to_watch(&shared, start).await?)));
-                Start::State
+                let (objects, revision) = list::state_to_watch(&shared, start).await?;
+                Begin::State(objects, revision)
             }
-            WatchStart::After(revision) => Start::After(revision),
-            WatchStart::Newest => Start::After(shared.storage.revision().await?),
-            WatchStart::Now => Start::Now,
+            WatchStart::After(revision) => Begin::After(revision),
+            WatchStart::Newest => Begin::After(shared.storage.revision().await?),
+            WatchStart::Now => Begin::Now,
         };
+        Self::begin(shared, request, begin)
+    }
+
+    /// As [`start`](Self::start), with what the cache has at this moment and no other wait.
+    pub(super) fn start_at_once(
+        shared: Arc<Shared>,
+        request: WatchRequest,
+        within: Option<(&str, Revision)>,
+    ) -> Result<Self, CacheError> {
+        shared.check_ready()?;
+        let begin = match (within, request.start) {
+            (Some((key, since)), _) => {
+                let (objects, revision) = list::snapshot(&shared);
+                Begin::Within {
+                    objects,
+                    revision,
+                    key: key.into(),
+                    since,
+                }
+            }
+            (None, WatchStart::State(_)) => {
+                let (objects, revision) = list::snapshot(&shared);
+                Begin::State(objects, revision)
+            }
+            (None, WatchStart::After(revision)) => Begin::After(revision),
+            (None, WatchStart::Newest | WatchStart::Now) => Begin::Now,
+        };
+        Self::begin(shared, request, begin)
+    }
+
+    fn begin(shared: Arc<Shared>, request: WatchRequest, begin: Begin) -> Result<Self, CacheError> {
         let now = shared.clock.now();
         let options = Options {
             bookmark_every: request.bookmarks.then(|| {
                 let every = shared.options.bookmark_every;
-                jittered(every, every / 4)
+                jittered(every, every / 32)
             }),
             initial_events_end: request.bookmarks,
             deadline: request.timeout.map(|timeout| now + timeout),
         };
         let term = term_of(&request.predicate, &shared.decoder);
+        let selection = Selection::from(request.predicate);
         let mut state = shared.write();
-        let started = Watcher::start(
-            Selection::from(request.predicate),
-            start,
-            options,
-            &initial,
-            &state.ring,
-            now,
-        );
+        let ring = &state.ring;
+        let (requested, initial, started) = match begin {
+            Begin::State(objects, revision) => {
+                let initial = Initial::new(objects, revision, None);
+                let started = Watcher::start(selection, Start::State, options, &initial, ring, now);
+                (revision, initial, started)
+            }
+            Begin::Within {
+                objects,
+                revision,
+                key,
+                since,
+            } => {
+                let initial = Initial::new(objects, revision, Some(key));
+                let shown = Position::OUTSIDE;
+                let started = Watcher::start_within(selection, shown, since, options, ring, now);
+                (since, initial, started)
+            }
+            Begin::After(revision) => {
+                let (initial, start) = (Initial(None), Start::After(revision));
+                let started = Watcher::start(selection, start, options, &initial, ring, now);
+                (revision, initial, started)
+            }
+            Begin::Now => {
+                let initial = Initial(None);
+                let started = Watcher::start(selection, Start::Now, options, &initial, ring, now);
+                (ring.newest(), initial, started)
+            }
+        };
         let watcher = started.map_err(|expired| CacheError::Expired {
-            requested: match start {
-                Start::After(revision) => revision,
-                _ => initial.revision(),
-            },
+            requested,
             floor: expired.floor,
         })?;
         let entry = state.index.insert(&term);
@@ -262,7 +325,10 @@ impl Watch {
             // The end, or that there is no more, is found again next time.
             return if given > 0 { Looked::Given } else { end };
         }
-        // If the last event was the last there is, what comes is noted from here on, even if the reader takes its time.
+        // If the last event was the last there is for it, what comes is noted from here on, even if the reader takes its time.
+        if end_of_call.is_some_and(|end| self.watcher.has_reached(end)) {
+            self.watcher.skip_to(state.ring.mark());
+        }
         if self.watcher.has_reached(state.ring.mark()) {
             self.entry.wake.settle();
             self.initial = Initial(None);
@@ -288,6 +354,26 @@ impl Watch {
             revision,
             initial_events_end: false,
         })
+    }
+
+    /// Passes over all that has happened. Gives the objects as they are, and the revision after which it goes on.
+    pub fn skip_to_now(&mut self) -> (ObjectMap, Revision) {
+        let state = self.shared.read();
+        self.watcher.skip_to(state.ring.mark());
+        self.entry.wake.settle();
+        (state.objects.clone(), state.revision())
+    }
+
+    /// Where its reader stands.
+    pub fn standing(&self, event: Revision) -> Standing {
+        let state = self.shared.read();
+        let position = self.watcher.position(&state.ring).ok();
+        Standing {
+            exact_at: position.unwrap_or_default(),
+            is_initial: self.watcher.phase() == Phase::Initial,
+            settled: position.is_some_and(|position| position >= event)
+                && state.ring.is_exact(event),
+        }
     }
 
     /// From where another watch would continue; `None` while the initial objects are not complete.
@@ -332,10 +418,38 @@ impl Drop for Watch {
     }
 }
 
+/// Where the reader of a watch stands after an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// At which revision all that it has been shown is exact.
+    pub exact_at: Revision,
+    /// Whether it is still being shown the objects that there were.
+    pub is_initial: bool,
+    /// Whether it has everything up to the revision of the event.
+    pub settled: bool,
+}
+
 /// The snapshot that a watch begins with, until it has been shown.
 ///
 /// Boxed, since most of a watch's life there is none.
-struct Initial(Option<Box<(ObjectMap, Revision)>>);
+struct Initial(Option<Box<Snapshot>>);
+
+struct Snapshot {
+    objects: ObjectMap,
+    revision: Revision,
+    /// The reader has what comes up to this key.
+    within: Option<Box<str>>,
+}
+
+impl Initial {
+    fn new(objects: ObjectMap, revision: Revision, within: Option<Box<str>>) -> Self {
+        Self(Some(Box::new(Snapshot {
+            objects,
+            revision,
+            within,
+        })))
+    }
+}
 
 /// The object that was shown last.
 type Shown = Position;
@@ -345,16 +459,27 @@ impl State for Initial {
     type Object = Object;
 
     fn revision(&self) -> Revision {
-        self.0.as_ref().map_or(Revision::ZERO, |state| state.1)
+        self.0
+            .as_ref()
+            .map_or(Revision::ZERO, |state| state.revision)
     }
 
     fn next_after(&self, shown: Option<&Shown>) -> Option<(Shown, &Object)> {
-        self.0.as_deref()?.0.after(shown.copied())
+        let state = self.0.as_deref()?;
+        match (shown, &state.within) {
+            (Some(&Position::OUTSIDE), Some(key)) => state.objects.first_after(key),
+            _ => state.objects.after(shown.copied()),
+        }
     }
 
     fn is_shown(&self, shown: &Shown, key: Key<'_>) -> bool {
-        let objects = self.0.as_deref().map(|(objects, _)| objects);
-        let shown = objects.and_then(|objects| objects.at(*shown));
-        shown.is_some_and(|shown| key.as_str() <= shown.key())
+        let Some(state) = self.0.as_deref() else {
+            return false;
+        };
+        let shown = match (*shown, &state.within) {
+            (Position::OUTSIDE, Some(key)) => Some(&**key),
+            (shown, _) => state.objects.at(shown).map(Object::key),
+        };
+        shown.is_some_and(|shown| key.as_str() <= shown)
     }
 }

@@ -48,6 +48,15 @@ pub(super) struct Flags {
     #[arg(long, value_name = "IP:PORT", help_heading = LISTENING, value_parser = address)]
     pub(super) insecure_listen: Option<SocketAddr>,
 
+    /// Listen for nodes: microcontrollers and relays that watch by the node link. Needs --link-keys
+    #[arg(long, value_name = "IP:PORT", help_heading = LINK, value_parser = address)]
+    pub(super) link_listen: Option<SocketAddr>,
+
+    /// The nodes that may come in, a section for each: [NAME], key = "64 hexadecimal digits", allow = ["pods", "devices.ringwatch.dev/hall"];
+    /// read again when it changes
+    #[arg(long, value_name = "FILE", help_heading = LINK)]
+    pub(super) link_keys: Option<PathBuf>,
+
     /// The folder for objects, the authority's key and admin.kubeconfig [default: ringwatch in your data folder]
     #[arg(long, value_name = "FOLDER", help_heading = STORAGE)]
     pub(super) data_dir: Option<PathBuf>,
@@ -193,6 +202,7 @@ pub(super) struct Flags {
 }
 
 const LISTENING: &str = "Listening";
+const LINK: &str = "Node link";
 const STORAGE: &str = "Storage";
 const ETCD: &str = "Storage in etcd";
 const TLS: &str = "Certificates and users";

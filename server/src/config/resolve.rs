@@ -33,6 +33,19 @@ pub(super) fn resolve(flags: Flags) -> Result<Settings, Problem> {
         );
         return problem("insecure-listen", why);
     }
+    let link = match (flags.link_listen, flags.link_keys.clone()) {
+        (None, None) => None,
+        (Some(address), Some(keys)) => Some((address, keys)),
+        (Some(_), None) => {
+            return problem(
+                "link-listen",
+                "nobody could come in: name the nodes and their keys with --link-keys FILE",
+            );
+        }
+        (None, Some(_)) => {
+            return problem("link-keys", "is of no use without --link-listen IP:PORT");
+        }
+    };
     let certificate = match (flags.tls_cert.clone(), flags.tls_key.clone()) {
         (None, None) => None,
         (Some(certificate), Some(key)) => Some(Given { certificate, key }),
@@ -56,6 +69,7 @@ pub(super) fn resolve(flags: Flags) -> Result<Settings, Problem> {
     Ok(Settings {
         listen: flags.listen,
         insecure_listen: flags.insecure_listen,
+        link,
         data_dir: data_dir(flags.data_dir)?,
         store,
         encryption_keys: flags.encryption_keys,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::meta;
 use super::options::FieldValidation;
+use crate::definitions::Custom;
 use crate::resources::Resource;
 use crate::schema::decode::{remarks, strict_message};
 use crate::schema::{DecodeError, Definition, Parsed, decode};
@@ -21,8 +22,10 @@ pub struct Expected {
     pub kind: String,
     /// As in `apiVersion`.
     pub api_version: String,
-    /// The type's name in the published schemas. None for custom kinds, of which only the metadata is checked here.
+    /// The type's name in the published schemas; none for custom kinds.
     pub schema: Option<&'static str>,
+    /// The kind's definition, for custom kinds.
+    pub custom: Option<Custom>,
 }
 
 impl From<&Resource> for Expected {
@@ -31,6 +34,7 @@ impl From<&Resource> for Expected {
             kind: resource.kind.clone().into_owned(),
             api_version: resource.api_version().into_owned(),
             schema: resource.schema_name(),
+            custom: resource.custom().cloned(),
         }
     }
 }
@@ -42,6 +46,7 @@ impl Expected {
             kind: "Scale".to_owned(),
             api_version: "autoscaling/v1".to_owned(),
             schema: Some("io.k8s.api.autoscaling.v1.Scale"),
+            custom: None,
         }
     }
 
@@ -51,6 +56,7 @@ impl Expected {
             kind: "Binding".to_owned(),
             api_version: "v1".to_owned(),
             schema: Some("io.k8s.api.core.v1.Binding"),
+            custom: None,
         }
     }
 
@@ -129,6 +135,14 @@ impl Expected {
             Some(definition) => decode(value, definition),
             None => self.check_metadata(value),
         };
+        let schema = match &self.custom {
+            Some(custom) => custom.schema()?,
+            None => None,
+        };
+        let unknown = unknown.map(|mut unknown| {
+            unknown.extend(schema.map(|schema| schema.prune(value)).unwrap_or_default());
+            unknown
+        });
         if unknown.is_ok() {
             meta::metadata(value);
         }

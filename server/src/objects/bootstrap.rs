@@ -11,6 +11,9 @@ use crate::status::Failure;
 /// Namespaces that every cluster has.
 pub const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
+/// Who owns the fields of what is there from the start.
+const MANAGER: &str = "ringwatch-server";
+
 impl Objects {
     /// Makes what is missing of the default namespaces and the service by which programs find the API. Any number of servers
     /// may do it at once, and again at each start.
@@ -41,10 +44,11 @@ impl Objects {
             value,
             duplicates: Vec::new(),
         };
-        match self
-            .create(resource, namespace, body, &WriteOptions::default())
-            .await
-        {
+        let options = WriteOptions {
+            field_manager: MANAGER.to_owned(),
+            ..WriteOptions::default()
+        };
+        match self.create(resource, namespace, body, &options).await {
             Err(failure) if failure.reason != "AlreadyExists" => Err(failure),
             Ok(_) | Err(_) => Ok(()),
         }

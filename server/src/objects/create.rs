@@ -45,7 +45,7 @@ impl Stamp {
 }
 
 /// A random UUID (version 4).
-fn uuid(bytes: [u8; 16]) -> String {
+pub fn uuid(bytes: [u8; 16]) -> String {
     let number = u128::from_be_bytes(bytes);
     let marked = number & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
     let hex = format!("{marked:032x}");
@@ -84,6 +84,14 @@ pub fn wants_name(object: &Value) -> bool {
     meta::text(object, "name").is_empty() && !meta::text(object, "generateName").is_empty()
 }
 
+/// The name that the object is to have, or what its name is to begin with.
+pub(super) fn wanted_name(object: &Value) -> &str {
+    match meta::text(object, "name") {
+        "" => meta::text(object, "generateName"),
+        name => name,
+    }
+}
+
 /// Makes a decoded object in its [place] one that may be stored, and returns what to warn of.
 ///
 /// # Errors
@@ -114,6 +122,8 @@ pub fn prepare(
     warnings.extend(body::remove_duplicate_owners(object));
 
     defaults::apply(resource, object);
+    defaults::apply_custom(resource, object)
+        .map_err(|fault| Failure::invalid(resource, meta::text(object, "name"), &[fault]))?;
     defaults::prepare_create(resource, object);
     let name = meta::text(object, "name");
     match validation::create(resource, object).as_slice() {

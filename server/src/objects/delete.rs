@@ -4,6 +4,7 @@
 //!   has time left (pods) ──► Mark: ends at a moment, now or later shortened
 //!   finalizers           ──► Mark: ends when the last is removed
 //!   namespace            ──► Mark: ends when it is empty
+//!   definition of a kind ──► Mark: ends when the kind has no instances
 //!   else                 ──► Remove
 //! ```
 
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::meta;
 use super::options::{DeleteOptions, Propagation};
+use crate::definitions;
 use crate::resources::Resource;
 use crate::schema::pattern::at;
 use crate::status::Failure;
@@ -48,6 +50,9 @@ pub fn decide(
         return namespace(resource, object, options, now);
     }
     check_preconditions(resource, object, options)?;
+    if resource.kind == "CustomResourceDefinition" && !resource.is_custom() {
+        return Ok(definition(resource, object, options, now));
+    }
     Ok(decide_any(resource, object, options, now))
 }
 
@@ -208,6 +213,26 @@ fn check_preconditions(
         }
         _ => Ok(()),
     }
+}
+
+/// A definition goes when its kind has no instances: it is marked and held, and the rest is done by who
+/// [follows](super::definitions) the definitions.
+fn definition(
+    resource: &Resource,
+    object: &Value,
+    options: &DeleteOptions,
+    now: Timestamp,
+) -> Verdict {
+    if meta::get(object, "deletionTimestamp").is_some() {
+        return decide_any(resource, object, options, now);
+    }
+    let mut held = definitions::terminating(object, &meta::moment(now));
+    let mut finalizers = meta::texts(object, "finalizers");
+    if !finalizers.iter().any(|name| name == definitions::FINALIZER) {
+        finalizers.push(definitions::FINALIZER.to_owned());
+    }
+    meta::set(&mut held, "finalizers", Some(finalizers.into()));
+    decide_any(resource, &held, options, now)
 }
 
 /// A namespace goes when it is empty: it is marked, and the rest is done by who [empties](super::namespaces) it.

@@ -4,6 +4,11 @@
 //! `{"kind":"Pod","apiVersion":"v1","metadata":{…`. Lists rely on it: they cut off the beginning, which is the same for all
 //! items. The resourceVersion is not stored; a revision is put in when the object is shown. Everything that is stored
 //! comes from here.
+//!
+//! Custom kinds are the exception: their objects are stored, as kube-apiserver stores them, with all fields in the order of their
+//! names, in the one version that the definition says.
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use ringwatch_core::json::line::{RevisionSpot, SpotError};
@@ -15,6 +20,7 @@ use serde_json::{Map, Value};
 
 use super::meta;
 use crate::resources::{Form, Resource, events};
+use crate::shape::Shape;
 use crate::status::Failure;
 use crate::storage::{Condition, KeyValue};
 
@@ -51,6 +57,14 @@ pub fn encode(object: &Value) -> Bytes {
     encoded.unwrap_or_default().into()
 }
 
+/// The JSON of an object of a resource: custom kinds have all fields in the order of their names.
+fn encode_as(resource: &Resource, object: &Value) -> Bytes {
+    if resource.is_custom() {
+        return object.to_string().into();
+    }
+    encode(object)
+}
+
 /// The bytes to store for an object as it is served.
 ///
 /// # Errors
@@ -62,7 +76,10 @@ pub fn stored(resource: &Resource, object: &Value) -> Result<Bytes, Failure> {
         meta::set(&mut object, field, None);
     }
     convert(resource, &mut object, events::to_core);
-    let bytes = encode(&object);
+    if let Some(custom) = resource.custom() {
+        custom.kind().to_storage(&mut object);
+    }
+    let bytes = encode_as(resource, &object);
     // The cache scans what is stored; what it would not take must not get there.
     spot(&bytes).map_err(|error| refuse(resource, error))?;
     Ok(bytes)
@@ -71,7 +88,10 @@ pub fn stored(resource: &Resource, object: &Value) -> Result<Bytes, Failure> {
 /// The bytes of a stored object as clients see it, with its revision; [`Revision::ZERO`] for none.
 pub fn shown(resource: &Resource, stored: &Bytes, revision: Revision) -> Bytes {
     let stored = match form(resource) {
-        Form::Same => stored.clone(),
+        Form::Same => match Shape::new(resource).object(stored) {
+            Cow::Borrowed(_) => stored.clone(),
+            Cow::Owned(converted) => converted.into(),
+        },
         Form::CoreEvent => {
             let mut object = serde_json::from_slice(stored).unwrap_or_default();
             convert(resource, &mut object, events::to_events_group);
@@ -121,6 +141,12 @@ pub fn served(resource: &Resource, stored: &KeyValue) -> Result<Value, Failure> 
         return Err(unreadable("is no object with metadata"));
     }
     convert(resource, &mut object, events::to_events_group);
+    if let (Some(custom), Value::Object(_)) = (resource.custom(), &object) {
+        custom.kind().refresh(&mut object);
+        if let Value::Object(map) = &mut object {
+            map.insert("apiVersion".into(), resource.api_version().into());
+        }
+    }
     let revision = stored.mod_revision.to_string();
     meta::set(&mut object, "resourceVersion", Some(revision.into()));
     Ok(object)

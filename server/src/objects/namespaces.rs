@@ -5,7 +5,6 @@
 //! Nothing is remembered outside storage and every step may be done twice, so any server can die at any moment and any number
 //! can work at once.
 
-mod agenda;
 mod sweep;
 
 use ringwatch_core::revision::StartFrom;
@@ -14,7 +13,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
 
-use self::agenda::Agenda;
+use super::agenda::Agenda;
 use super::{Objects, meta};
 use crate::backoff::Backoff;
 use crate::cache::{WatchEnd, WatchEvent, WatchRequest, WatchStart, everything};

@@ -23,10 +23,12 @@ pub enum FieldValidation {
 pub struct WriteOptions {
     /// Do everything but store it.
     pub dry_run: bool,
-    /// Who changes the fields; not used yet.
+    /// Who changes the fields, and owns them then.
     pub field_manager: String,
     /// What becomes of unknown and duplicate fields.
     pub field_validation: FieldValidation,
+    /// Apply even what others own.
+    pub force: bool,
 }
 
 /// Which request the options belong to: refusals name it.
@@ -38,6 +40,8 @@ pub enum Of {
     Update,
     /// PATCH.
     Patch,
+    /// PATCH by which fields are applied.
+    Apply,
 }
 
 impl Of {
@@ -45,7 +49,7 @@ impl Of {
         match self {
             Self::Create => "CreateOptions",
             Self::Update => "UpdateOptions",
-            Self::Patch => "PatchOptions",
+            Self::Patch | Self::Apply => "PatchOptions",
         }
     }
 }
@@ -66,20 +70,26 @@ impl WriteOptions {
         let mut options = Self::default();
         let mut dry_runs = Vec::new();
         let mut validation = "";
-        let mut force = false;
         for (name, value) in query {
             match name {
                 "dryRun" => dry_runs.push(value),
                 "fieldManager" => options.field_manager = value.to_owned(),
                 "fieldValidation" => validation = value,
-                "force" => force = !["", "false", "0", "f", "F", "FALSE", "False"].contains(&value),
+                "force" => {
+                    options.force =
+                        !["", "false", "0", "f", "F", "FALSE", "False"].contains(&value);
+                }
                 _ => {}
             }
         }
         let mut faults = Vec::new();
-        if force && of == Of::Patch {
+        if options.force && of == Of::Patch {
             let detail = "may not be specified for non-apply patch";
             faults.push(fault("force", Reason::Forbidden, None, detail));
+        }
+        if options.field_manager.is_empty() && of == Of::Apply {
+            let detail = "is required for apply patch";
+            faults.push(fault("fieldManager", Reason::Required, None, detail));
         }
         faults.extend(field_manager_fault(&options.field_manager));
         options.dry_run = read_dry_run(&dry_runs, &mut faults);
@@ -103,6 +113,27 @@ impl WriteOptions {
             [] => Ok(options),
             faults => Err(Failure::invalid_options(of.kind(), faults)),
         }
+    }
+}
+
+impl WriteOptions {
+    /// Whoever does not say who it is is called by the first part of its `User-Agent`.
+    #[must_use]
+    pub fn or_agent(mut self, agent: Option<&str>) -> Self {
+        if self.field_manager.is_empty() {
+            let name = agent.unwrap_or_default().split('/').next();
+            for char in name
+                .unwrap_or_default()
+                .chars()
+                .filter(|char| !char.is_control())
+            {
+                if self.field_manager.len() + char.len_utf8() > MAX_FIELD_MANAGER {
+                    break;
+                }
+                self.field_manager.push(char);
+            }
+        }
+        self
     }
 }
 

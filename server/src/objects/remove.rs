@@ -139,6 +139,20 @@ impl Objects {
         Ok((answer, gone))
     }
 
+    /// Deletes an object that was found in a list. Whether it is gone: another of its name may have come, and stays for now.
+    pub(super) async fn remove_listed(
+        &self,
+        at: Address<'_>,
+        options: &DeleteOptions,
+    ) -> Result<bool, Failure> {
+        match self.remove(at, options).await {
+            Ok((_, gone)) => Ok(gone),
+            Err(failure) if failure.code == 404 => Ok(true),
+            Err(failure) if failure.code == 409 => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// Deletes each of the objects, given by namespace and name; what is gone already counts as deleted. It is not
     /// atomic, and the first failure ends it.
     ///

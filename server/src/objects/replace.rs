@@ -64,12 +64,13 @@ impl Objects {
         let (new, warnings) = expected.read(body, options.field_validation)?;
         update::check_name(&new, at.namespace, at.name)?;
         let key = at.key()?;
-        let mut admitted = false;
+        let by = self.by(resource, part, options);
         let decided = |old: Option<&Value>, admitted: bool| {
             update::check_uid(resource, &key, at.name, &new, old)?;
             match old {
                 Some(old) => {
-                    let (next, more) = update::decide(resource, part, new.clone(), old)?;
+                    let (next, more) =
+                        update::decide(resource, part, new.clone(), old, Some(&by.writer()))?;
                     Ok((Step::Update(next), more))
                 }
                 None if resource.update.creates && part == Part::Whole => {
@@ -81,25 +82,14 @@ impl Objects {
                     meta::set(&mut object, "resourceVersion", None);
                     let stamp = self.environment.stamp()?;
                     let more = create::prepare(resource, &mut object, &stamp)?;
+                    by.own_new(resource, &mut object);
                     Ok((Step::Create(object), more))
                 }
                 None => Err(at.not_found().into()),
             }
         };
-        loop {
-            let step = |old: Option<&Value>| decided(old, admitted);
-            match self.change(at, options.dry_run, step).await {
-                Ok(answer) => {
-                    let all = [warnings, answer.warnings.clone()].concat();
-                    return Ok(answer.with_warnings(all));
-                }
-                Err(Stop::Failed(failure)) => return Err(failure),
-                Err(Stop::NotAdmitted(object)) => {
-                    self.admit(resource, &object).await?;
-                    admitted = true;
-                }
-            }
-        }
+        self.change_or_create(at, options.dry_run, warnings, decided)
+            .await
     }
 
     /// Changes an object by a patch, again if somebody else was faster, unless the patch names a resourceVersion. `part` is
@@ -117,15 +107,42 @@ impl Objects {
     ) -> Result<Answer, Failure> {
         let expected = Expected::from(at.resource);
         let patch = Prepared::new(&expected, patch, options)?;
+        let by = self.by(at.resource, part, options);
         let step = |old: Option<&Value>| {
             let old = old.ok_or_else(|| at.not_found())?;
             let (new, mut warnings) = patch.apply(&expected, old)?;
             update::check_name(&new, at.namespace, at.name)?;
-            let (next, more) = update::decide(at.resource, part, new, old)?;
+            let (next, more) = update::decide(at.resource, part, new, old, Some(&by.writer()))?;
             warnings.extend(more);
             Ok((Step::Update(next), warnings))
         };
         self.change_existing(at, options.dry_run, step).await
+    }
+
+    /// The same as [`change`](Self::change), where something new may come about: its namespace is asked first, and `decided` is told
+    /// whether it was. The answer has these warnings too.
+    pub(super) async fn change_or_create(
+        &self,
+        at: Address<'_>,
+        dry_run: bool,
+        warnings: Vec<String>,
+        decided: impl Fn(Option<&Value>, bool) -> Result<(Step, Vec<String>), Stop>,
+    ) -> Result<Answer, Failure> {
+        let mut admitted = false;
+        loop {
+            let step = |old: Option<&Value>| decided(old, admitted);
+            match self.change(at, dry_run, step).await {
+                Ok(answer) => {
+                    let all = [warnings, answer.warnings.clone()].concat();
+                    return Ok(answer.with_warnings(all));
+                }
+                Err(Stop::Failed(failure)) => return Err(failure),
+                Err(Stop::NotAdmitted(object)) => {
+                    self.admit(at.resource, &object).await?;
+                    admitted = true;
+                }
+            }
+        }
     }
 
     /// The same as [`change`](Self::change), where nothing new comes about.

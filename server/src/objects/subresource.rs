@@ -57,6 +57,23 @@ impl Objects {
         self.change_scale(at, options, step).await
     }
 
+    /// Applies the number of replicas that a Scale wants.
+    ///
+    /// # Errors
+    ///
+    /// As for an apply, and 422 for a number below zero.
+    pub async fn apply_scale(
+        &self,
+        at: Address<'_>,
+        body: Parsed,
+        options: &WriteOptions,
+    ) -> Result<Answer, Failure> {
+        let paths = paths(at)?;
+        let answer = self.apply_to_scaled(at, paths, body, options).await?;
+        let scale = as_scale(answer.code, paths, &answer.to_value());
+        Ok(scale.with_warnings(answer.warnings))
+    }
+
     async fn change_scale(
         &self,
         at: Address<'_>,
@@ -64,6 +81,7 @@ impl Objects {
         wanted: impl Fn(&Value) -> Result<(Value, Vec<String>), Failure>,
     ) -> Result<Answer, Failure> {
         let paths = paths(at)?;
+        let by = self.by(at.resource, Part::Scale, options);
         let step = |old: Option<&Value>| {
             let old = old.ok_or_else(|| at.not_found())?;
             let (scale, mut warnings) = wanted(&subresources::scale(paths, old))?;
@@ -74,7 +92,8 @@ impl Objects {
                 .map_err(|fault| Failure::invalid_as("Scale", "autoscaling", at.name, &fault))?;
             let revision = meta::get(&scale, "resourceVersion").cloned();
             meta::set(&mut new, "resourceVersion", revision);
-            let (next, more) = update::decide(at.resource, Part::Scale, new, old)?;
+            let (next, more) =
+                update::decide(at.resource, Part::Scale, new, old, Some(&by.writer()))?;
             warnings.extend(more);
             Ok((Step::Update(next), warnings))
         };
@@ -83,7 +102,7 @@ impl Objects {
         Ok(scale.with_warnings(answer.warnings))
     }
 
-    /// Puts a pod on a node: POST of a Binding.
+    /// Puts a pod on a node: POST of a Binding. Nobody owns the node's name, as in Kubernetes.
     ///
     /// # Errors
     ///
@@ -116,7 +135,7 @@ impl Objects {
             if let Some(revision) = meta::get(&binding, "resourceVersion") {
                 meta::set(&mut new, "resourceVersion", Some(revision.clone()));
             }
-            let (next, more) = update::decide(at.resource, Part::Binding, new, old)?;
+            let (next, more) = update::decide(at.resource, Part::Binding, new, old, None)?;
             Ok((Step::Update(next), more))
         };
         self.change_existing(at, options.dry_run, step).await?;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{body, meta};
+use crate::managed::{self, Writer};
 use crate::resources::Resource;
 use crate::schema::pattern::at;
 use crate::status::Failure;
@@ -22,6 +23,24 @@ pub enum Part {
     Scale,
     /// A pod's node, which the caller has put in.
     Binding,
+}
+
+impl Part {
+    /// Below which path of the object it is written; empty for the object's own.
+    pub const fn subresource(self) -> &'static str {
+        match self {
+            Self::Whole => "",
+            Self::Status => "status",
+            Self::Finalize => "finalize",
+            Self::Scale => "scale",
+            Self::Binding => "binding",
+        }
+    }
+
+    /// Whether the status can be written here.
+    pub(super) fn has_status(self, resource: &Resource) -> bool {
+        self != Self::Whole || !resource.has_status()
+    }
 }
 
 /// What becomes of an object.
@@ -85,7 +104,7 @@ pub fn check_uid(
 }
 
 /// Decides what becomes of `old`, which has its resourceVersion, if `new` is to take the place of a part of it. Returns
-/// what to warn of too. `new` must be decoded.
+/// what to warn of too. `new` must be decoded. What it changes is the writer's then; without one, `new` has the owners already.
 ///
 /// # Errors
 ///
@@ -95,17 +114,22 @@ pub fn decide(
     part: Part,
     mut new: Value,
     old: &Value,
+    writer: Option<&Writer<'_>>,
 ) -> Result<(Next, Vec<String>), Failure> {
     let name = meta::text(old, "name");
     check_revision(resource, name, &new, old)?;
+    let owners = meta::metadata(&mut new).remove("managedFields");
     let namespace = meta::get(old, "namespace").cloned();
     meta::set(&mut new, "namespace", namespace);
 
     defaults::apply(resource, &mut new);
+    defaults::apply_custom(resource, &mut new)
+        .map_err(|fault| Failure::invalid(resource, name, &[fault]))?;
     let mut new = match part {
         Part::Whole => {
             subresources::keep_status(resource, &mut new, old);
             keep_namespace_finalizers(resource, &mut new, old);
+            defaults::prepare_update(resource, &mut new);
             new
         }
         Part::Status => subresources::take_status(resource, &new, old),
@@ -122,6 +146,17 @@ pub fn decide(
     meta::set(&mut new, "generation", generation.map(Value::from));
     let mut warnings = body::finalizer_warnings(resource, &new, Some(old));
     warnings.extend(body::remove_duplicate_owners(&mut new));
+    meta::set(&mut new, "managedFields", owners);
+    if let Some(writer) = writer {
+        let types = managed::Node::of(resource);
+        managed::record(
+            types,
+            writer,
+            Some(old),
+            &mut new,
+            part.has_status(resource),
+        );
+    }
 
     let mut faults = immutable(&new, old);
     faults.extend(match part {

@@ -167,18 +167,20 @@ fn capitalized(word: &str) -> String {
     first.into_iter().chain(chars).collect()
 }
 
-/// Custom kinds have no merge keys, so no strategic merge.
+/// Kinds without merge keys have no strategic merge.
 fn patch_bodies(resource: &Resource) -> Value {
-    let types: &[&str] = if resource.is_custom() {
+    let types: &[&str] = if !resource.protobuf {
         &[
             "application/json-patch+json",
             "application/merge-patch+json",
+            "application/apply-patch+yaml",
         ]
     } else {
         &[
             "application/json-patch+json",
             "application/merge-patch+json",
             "application/strategic-merge-patch+json",
+            "application/apply-patch+yaml",
         ]
     };
     let body = |media: &&str| ((*media).to_owned(), json!({"schema": reference(PATCH)}));

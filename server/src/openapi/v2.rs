@@ -5,9 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{operations, schemas};
+use super::{custom_schemas, operations, schemas};
 use crate::resources::Catalog;
 use crate::schema::KUBERNETES_VERSION;
+use crate::structural::publish::Form;
 
 mod protobuf;
 
@@ -68,6 +69,9 @@ fn for_each_definition(catalog: &Catalog, found: &mut dyn FnMut(&str, Value)) {
             continue;
         };
         found(&name, rewrite(schema));
+    }
+    for (name, schema) in custom_schemas(catalog.resources(), Form::V2) {
+        found(&name, schema);
     }
 }
 

@@ -89,7 +89,7 @@ impl DirectWatch {
         let now = direct.clock.now();
         let every = direct.options.bookmark_every;
         let options = watcher::Options {
-            bookmark_every: request.bookmarks.then(|| jittered(every, every / 4)),
+            bookmark_every: request.bookmarks.then(|| jittered(every, every / 32)),
             initial_events_end: request.bookmarks,
             deadline: request.timeout.map(|timeout| now + timeout),
         };

@@ -42,6 +42,8 @@ struct Row {
     unconditional: bool,
     creates: bool,
     names: NameRule,
+    /// Whether clients may speak of it in protobuf.
+    protobuf: bool,
     schema: &'static str,
 }
 
@@ -74,6 +76,7 @@ const NAMESPACED: Row = Row {
     unconditional: true,
     creates: false,
     names: NameRule::Subdomain,
+    protobuf: true,
     schema: "",
 };
 
@@ -408,6 +411,20 @@ const ROWS: &[Row] = &[
         schema: "io.k8s.api.discovery.v1.EndpointSlice",
         ..NAMESPACED
     },
+    Row {
+        group: "apiextensions.k8s.io",
+        kind: "CustomResourceDefinition",
+        plural: "customresourcedefinitions",
+        short_names: &["crd", "crds"],
+        categories: &["api-extensions"],
+        subresources: &[Sub::Status],
+        prefix: "apiextensions.k8s.io/customresourcedefinitions",
+        generation: true,
+        unconditional: false,
+        protobuf: false,
+        schema: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
+        ..CLUSTER
+    },
 ];
 
 impl Row {
@@ -449,6 +466,7 @@ impl Row {
                 creates: self.creates,
             },
             names: self.names,
+            protobuf: self.protobuf,
             origin: Origin::BuiltIn {
                 schema: self.schema,
             },

@@ -101,9 +101,29 @@ impl Catalog {
 
     /// These resources besides those of this catalog.
     pub fn with(&self, more: impl IntoIterator<Item = Resource>) -> Result<Self, Duplicate> {
-        let mut all = self.inner.by_plural.clone();
-        all.extend(more.into_iter().map(Arc::new));
-        Self::assemble(all)
+        let more: Vec<Arc<Resource>> = more.into_iter().map(Arc::new).collect();
+        self.with_shared(&more)
+    }
+
+    fn with_shared(&self, more: &[Arc<Resource>]) -> Result<Self, Duplicate> {
+        let all = self.inner.by_plural.iter().chain(more);
+        Self::assemble(all.cloned().collect())
+    }
+
+    /// These resources besides those of this catalog, but for those that have the name of one that comes before them.
+    pub fn with_free(&self, more: &[Arc<Resource>]) -> Self {
+        let clash = match self.with_shared(more) {
+            Ok(all) => return all,
+            Err(clash) => clash,
+        };
+        tracing::error!(%clash, "two kinds have the same name; one of them is not served");
+        let mut catalog = self.clone();
+        for resource in more {
+            if let Ok(larger) = catalog.with_shared(std::slice::from_ref(resource)) {
+                catalog = larger;
+            }
+        }
+        catalog
     }
 
     fn assemble(mut by_plural: Vec<Arc<Resource>>) -> Result<Self, Duplicate> {

@@ -177,6 +177,21 @@ impl Route {
     }
 }
 
+/// The name of the definition whose kind a path would be about if there were one: `devices.example.com`.
+pub fn definition_of(path: &str) -> Option<String> {
+    let path = decode(path).ok()?;
+    let path = path.strip_prefix("/apis/")?.trim_end_matches('/');
+    let mut segments = path.split('/').take(MAX_SEGMENTS);
+    let group = segments.next().filter(|group| group.contains('.'))?;
+    let (_version, rest): (_, Vec<&str>) = (segments.next()?, segments.collect());
+    let rest = rest.strip_prefix(&["watch"]).unwrap_or(&rest);
+    let plural = Places::parse(rest, false)?.plural;
+    let sound = [group, plural]
+        .iter()
+        .all(|part| segment_fault(part).is_none());
+    sound.then(|| format!("{plural}.{group}"))
+}
+
 /// The longest path we serve has eight segments: `apis/G/V/namespaces/N/PLURAL/NAME/SUB`; with `watch` nine.
 const MAX_SEGMENTS: usize = 9;
 

@@ -172,6 +172,17 @@ impl Decoder {
                 ),
                 None => Ok(()),
             },
+            (Type::ObjectOr(place_of), Value::Object(_)) => {
+                self.value(value, Type::Object(place_of), place)
+            }
+            (Type::ObjectOr(place_of), Value::Array(list)) => {
+                for (index, value) in list.iter_mut().enumerate() {
+                    let path = path.index(index);
+                    self.value(value, Type::Object(place_of), &Place { path: &path, owner })?;
+                }
+                Ok(())
+            }
+            (Type::ObjectOr(_), _) => Ok(()),
             (Type::List(element), Value::Array(list)) => {
                 for (index, value) in list.iter_mut().enumerate() {
                     let path = path.index(index);
@@ -204,7 +215,12 @@ fn fill(value: &mut Value, of: Type) {
         Type::Int32 | Type::Int64 | Type::Number | Type::IntOrString => 0.into(),
         Type::Quantity => "0".into(),
         Type::Object(_) => Map::new().into(),
-        Type::Time | Type::MicroTime | Type::Any | Type::List(_) | Type::Map(_) => return,
+        Type::Time
+        | Type::MicroTime
+        | Type::Any
+        | Type::List(_)
+        | Type::Map(_)
+        | Type::ObjectOr(_) => return,
     };
 }
 
@@ -293,7 +309,7 @@ impl fmt::Display for GoType {
             Type::Any => f.write_str("runtime.RawExtension"),
             Type::List(of) => write!(f, "[]{}", Self(*of)),
             Type::Map(of) => write!(f, "map[string]{}", Self(*of)),
-            Type::Object(_) => match self.0.definition() {
+            Type::Object(_) | Type::ObjectOr(_) => match self.0.definition() {
                 Some(definition) => write!(f, "v1.{}", definition.short_name()),
                 None => f.write_str("struct"),
             },

@@ -3,6 +3,8 @@
 //! The same amount can be written in many ways, and is kept in one: without a fraction, with the largest unit that needs
 //! none. Two objects that ask for the same then look the same.
 
+use std::cmp::Ordering;
+
 /// An amount: `mantissa` times ten to the `exponent`, times two to the `binary`.
 #[derive(Debug, Clone, Copy)]
 struct Amount {
@@ -40,6 +42,46 @@ pub fn canonical(text: &str) -> Result<String, NoQuantity> {
     match parse(text)? {
         Some(amount) => Ok(amount.render().unwrap_or_else(|| text.to_owned())),
         None => Ok(text.to_owned()),
+    }
+}
+
+/// An amount to compute with.
+#[derive(Debug, Clone, Copy)]
+pub struct Quantity(Amount);
+
+impl Quantity {
+    /// Reads an amount; none if the text is none, or one beyond what can be computed with.
+    pub fn parse(text: &str) -> Option<Self> {
+        parse(text).ok().flatten().map(Self)
+    }
+
+    /// Which of two is larger.
+    pub fn compare(self, other: Self) -> Ordering {
+        let exact = || {
+            let least = self.0.exponent.min(other.0.exponent);
+            Some(self.0.scaled(least)?.cmp(&other.0.scaled(least)?))
+        };
+        exact().unwrap_or_else(|| self.approximate().total_cmp(&other.approximate()))
+    }
+
+    /// The whole number that it is, if it is one.
+    pub fn whole(self) -> Option<i64> {
+        let mantissa = self
+            .0
+            .mantissa
+            .checked_mul(1i128.checked_shl(self.0.binary)?)?;
+        i64::try_from(exact(mantissa, self.0.exponent)?).ok()
+    }
+
+    /// The nearest number.
+    pub fn approximate(self) -> f64 {
+        let Amount {
+            mantissa,
+            exponent,
+            binary,
+            ..
+        } = self.0;
+        mantissa as f64 * 10f64.powi(exponent) * 2f64.powi(binary.try_into().unwrap_or(0))
     }
 }
 
@@ -105,6 +147,12 @@ fn unit_of(unit: &str) -> Option<(Style, i32, u32)> {
 }
 
 impl Amount {
+    /// How many times ten to the `exponent` it is.
+    fn scaled(self, exponent: i32) -> Option<i128> {
+        let mantissa = self.mantissa.checked_mul(1i128.checked_shl(self.binary)?)?;
+        exact(mantissa, self.exponent.checked_sub(exponent)?)
+    }
+
     fn render(self) -> Option<String> {
         if self.mantissa == 0 {
             return Some("0".into());

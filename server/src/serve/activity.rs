@@ -7,7 +7,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -27,6 +27,10 @@ pub(super) struct Activity {
     quiet_since: AtomicU64,
     /// When the first byte of an unfinished head came, plus one; 0 for none.
     head_since: AtomicU64,
+    /// Whether the peer has not taken all that was to be written.
+    blocked: AtomicBool,
+    /// Whether the last request was refused and may have more of a body than was read.
+    refused: AtomicBool,
 }
 
 impl Activity {
@@ -35,6 +39,26 @@ impl Activity {
         if self.requests.load(Relaxed) == 0 && self.head_since.load(Relaxed) == 0 {
             self.head_since.store(now + 1, Relaxed);
         }
+    }
+
+    /// Whether something is still to be written that the peer does not take yet.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked.load(Relaxed)
+    }
+
+    /// Says so.
+    pub(super) fn set_blocked(&self, blocked: bool) {
+        self.blocked.store(blocked, Relaxed);
+    }
+
+    /// Whether the peer may still be sending what nobody wants.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.load(Relaxed)
+    }
+
+    /// Says so.
+    pub(super) fn set_refused(&self, refused: bool) {
+        self.refused.store(refused, Relaxed);
     }
 
     /// A request begins. It ends when `clock` is asked for the time by the last drop of what this returns.
@@ -95,7 +119,7 @@ impl Drop for Request {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) body: Body,
-    pub(super) _request: Request,
+    pub(super) request: Request,
 }
 
 impl http_body::Body for Answer {

@@ -1,31 +1,37 @@
 //! One connection, from its first byte to its last.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::rt::{Read, Write};
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, Answer, Clock};
+use super::handshake::handshake;
+use super::host;
 use super::io::{Io, Opening};
+use super::streamed::{Handover, Streamed, Terms, Writer};
 use super::{Handler, Limits, Peer, Shutdown};
 use crate::body::Body;
 use crate::status::Failure;
 
 /// How long a connection that is to close may take for it: the peer's answer to a goodbye.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// How long to read on from a peer whose request was refused before it was sent.
+const LINGER: Duration = Duration::from_secs(2);
 /// HTTP/2: how often a connection is probed, and how long the answer may take; as in kube-apiserver.
 const PING: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
@@ -103,20 +109,20 @@ impl<H: Handler> Connection<H> {
         match transport {
             Transport::Plain => {
                 let limit = self.http.limits.header_timeout;
-                let opening = self.begin(limit, Opening::read(&mut stream)).await;
+                let opening = Box::pin(self.begin(limit, Opening::read(&mut stream))).await;
                 let Some(opening) = opening else { return };
                 let http2 = opening.is_http2();
-                self.speak(stream, opening, http2, clock).await;
+                self.speak(stream, opening.bytes(), http2, clock).await;
             }
             Transport::Tls(acceptor) => {
                 let limit = self.http.limits.handshake_timeout;
-                let handshake = Box::pin(acceptor.accept(stream));
-                let Some(stream) = self.begin(limit, handshake).await else {
+                let handshake = self.begin(limit, handshake(acceptor, stream));
+                let Some(stream) = Box::pin(handshake).await else {
                     return;
                 };
                 let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                let opening = Opening::default();
-                self.speak(Box::new(stream), opening, http2, clock).await;
+                let stream = Box::new(stream);
+                self.speak(stream, Bytes::new(), http2, clock).await;
             }
         }
     }
@@ -144,31 +150,27 @@ impl<H: Handler> Connection<H> {
         }
     }
 
-    /// Speaks HTTP.
-    fn speak<S>(
-        self,
-        stream: S,
-        opening: Opening,
-        http2: bool,
-        clock: Clock,
-    ) -> Pin<Box<dyn Future<Output = ()> + Send>>
+    /// Speaks HTTP. Each turn is a future of its own, so that none is kept while another has the connection, and the
+    /// connection's task stays small.
+    async fn speak<S>(self, stream: S, ahead: Bytes, http2: bool, clock: Clock)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Arc::new(Activity::default());
-        let io = TokioIo::new(Io {
+        let mut io = Io {
             stream,
-            opening,
+            ahead,
             activity: activity.clone(),
             clock,
             _place: self.place,
-        });
-        let service = Service {
+        };
+        let mut service = Service {
             handler: self.handler,
             http: self.http.clone(),
             peer: self.peer,
             activity: activity.clone(),
             clock,
+            streams: (!http2).then(Arc::default),
         };
         let driver = Driver {
             http: self.http,
@@ -178,12 +180,18 @@ impl<H: Handler> Connection<H> {
             shutdown: self.shutdown,
             ended: self.ended,
         };
-        let http = driver.http.clone();
-        if http2 {
-            Box::pin(driver.drive(http.http2.serve_connection(io, service)))
-        } else {
-            let connection = http.http1.serve_connection(io, service).with_upgrades();
-            Box::pin(driver.drive(connection))
+        let Some(handover) = service.streams.clone() else {
+            return driver.http2(io, service).await;
+        };
+        loop {
+            let Some(taken) = driver.http1(io, service, handover.clone()).await else {
+                return;
+            };
+            service = taken.service;
+            let Some(again) = driver.stream(taken.answer, taken.io).await else {
+                return;
+            };
+            io = again;
         }
     }
 }
@@ -195,6 +203,8 @@ struct Service<H> {
     peer: Peer,
     activity: Arc<Activity>,
     clock: Clock,
+    /// Where answers that are streams are left, on HTTP/1.1.
+    streams: Option<Arc<Handover>>,
 }
 
 impl<H: Handler> hyper::service::Service<Request<Incoming>> for Service<H> {
@@ -203,24 +213,48 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for Service<H> {
     // Boxed, because hyper keeps the room for an HTTP/1.1 connection's future as long as the connection.
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let guard = self.activity.begin(self.clock);
+        if let Err(failure) = host::settle(&mut request) {
+            let response = refused(&failure).map(|body| Answer {
+                body,
+                request: guard,
+            });
+            return Box::pin(std::future::ready(Ok(response)));
+        }
         let limit = self.http.limits.url_bytes as usize;
         let url = request.uri().path_and_query();
         if url.is_some_and(|url| url.as_str().len() > limit) {
             let response = too_long(limit).map(|body| Answer {
                 body,
-                _request: guard,
+                request: guard,
             });
             return Box::pin(std::future::ready(Ok(response)));
         }
+        let streams = self
+            .streams
+            .clone()
+            .map(|place| (place, Terms::of(&request)));
+        let sends = !request.body().is_end_stream();
+        let activity = self.activity.clone();
         let answer = self.handler.clone().call(request, self.peer);
         Box::pin(async move {
-            let response = answer.await;
-            Ok(response.map(|body| Answer {
+            let response = answer.await.map(|body| Answer {
                 body,
-                _request: guard,
-            }))
+                request: guard,
+            });
+            activity.set_refused(sends && !response.status().is_success());
+            let Some((place, terms)) = streams else {
+                return Ok(response);
+            };
+            match terms.writer_of(response) {
+                Writer::Hyper(response) => Ok(response),
+                Writer::Here(answer) => {
+                    place.put(answer);
+                    // hyper is not asked again for this request.
+                    pending().await
+                }
+            }
         })
     }
 }
@@ -228,9 +262,13 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for Service<H> {
 /// The URL is longer than is taken.
 fn too_long(limit: usize) -> Response<Body> {
     let message = format!("the URL is longer than {limit} bytes");
-    let failure = Failure::new(414, "RequestURITooLong", message);
-    let mut response = Response::new(failure.to_value().to_string().into());
-    *response.status_mut() = StatusCode::URI_TOO_LONG;
+    refused(&Failure::new(414, "RequestURITooLong", message))
+}
+
+/// An answer to what no handler is to see.
+fn refused(failure: &Failure) -> Response<Body> {
+    let mut response = Response::new(failure.to_json().into());
+    *response.status_mut() = StatusCode::from_u16(failure.code).unwrap_or(StatusCode::BAD_REQUEST);
     let json = http::HeaderValue::from_static("application/json");
     let headers = response.headers_mut();
     headers.insert(http::header::CONTENT_TYPE, json);
@@ -243,13 +281,73 @@ trait Closing: Future<Output = hyper::Result<()>> {
     fn close(self: Pin<&mut Self>);
 }
 
-impl<I, H> Closing for http1::UpgradeableConnection<I, Service<H>>
+/// A connection while hyper speaks HTTP/1.1 on it: until it ends, or an answer is to be taken from it.
+struct Http1<S, H: Handler> {
+    connection: http1::UpgradeableConnection<TokioIo<Io<S>>, Service<H>>,
+    activity: Arc<Activity>,
+    handover: Arc<Handover>,
+}
+
+/// An answer that was taken, and what it was taken from.
+struct Taken<S, H> {
+    answer: Streamed,
+    io: Io<S>,
+    service: Service<H>,
+}
+
+impl<S, H> Http1<S, H>
 where
-    I: Read + Write + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Handler,
 {
-    fn close(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+    async fn drive(mut self, driver: &Driver) -> Option<Taken<S, H>> {
+        driver.drive(Pin::new(&mut self)).await;
+        let answer = self.handover.take();
+        let parts = self.connection.into_parts()?;
+        let mut io = parts.io.into_inner();
+        let Some(answer) = answer else {
+            if self.activity.is_refused() {
+                driver.linger(io).await;
+            }
+            return None;
+        };
+        if !parts.read_buf.is_empty() {
+            // Copied, since it is a corner of a large buffer.
+            io.ahead = [&parts.read_buf[..], &io.ahead].concat().into();
+        }
+        Some(Taken {
+            answer,
+            io,
+            service: parts.service,
+        })
+    }
+}
+
+impl<S, H> Future for Http1<S, H>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: Handler,
+{
+    type Output = hyper::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match Pin::new(&mut self.connection).poll(context) {
+            // What was written before has to leave first, and hyper has it.
+            Poll::Pending if self.handover.is_ready() && !self.activity.is_blocked() => {
+                Poll::Ready(Ok(()))
+            }
+            other => other,
+        }
+    }
+}
+
+impl<S, H> Closing for Http1<S, H>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: Handler,
+{
+    fn close(mut self: Pin<&mut Self>) {
+        Pin::new(&mut self.connection).graceful_shutdown();
     }
 }
 
@@ -273,15 +371,70 @@ struct Driver {
     ended: Shutdown,
 }
 
+/// The future of a connection's turn, apart from the connection's task.
+type Turn<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
 impl Driver {
+    /// HTTP/2, to the end of the connection.
+    fn http2<S, H>(&self, io: Io<S>, service: Service<H>) -> Turn<'_, ()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        H: Handler,
+    {
+        let connection = self.http.http2.serve_connection(TokioIo::new(io), service);
+        Box::pin(async move { self.drive(pin!(connection)).await })
+    }
+
+    /// HTTP/1.1, until the connection ends or an answer is to be taken from it.
+    fn http1<S, H>(
+        &self,
+        io: Io<S>,
+        service: Service<H>,
+        handover: Arc<Handover>,
+    ) -> Turn<'_, Option<Taken<S, H>>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        H: Handler,
+    {
+        let connection = self.http.http1.serve_connection(TokioIo::new(io), service);
+        let turn = Http1 {
+            connection: connection.with_upgrades(),
+            activity: self.activity.clone(),
+            handover,
+        };
+        Box::pin(turn.drive(self))
+    }
+
+    /// An answer that was taken.
+    fn stream<S>(&self, answer: Streamed, io: Io<S>) -> Turn<'_, Option<Io<S>>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        Box::pin(answer.write(io, self.shutdown.clone(), self.ended.clone()))
+    }
+
+    /// Reads on for a moment without looking. A connection that is closed with bytes unread is reset, and the peer may lose
+    /// the answer that it has not read yet, because it is still sending.
+    async fn linger<S: AsyncRead + Unpin>(&self, mut io: S) {
+        let mut ended = self.ended.clone();
+        let read = async {
+            let mut ignored = vec![0; MIN_BUFFER];
+            while io.read(&mut ignored).await.is_ok_and(|read| read > 0) {}
+        };
+        tokio::select! {
+            _ = timeout(LINGER, read) => {}
+            () = ended.begun() => {}
+        }
+    }
+
     /// Drives it to its end. To be awaited by a task of its own and not polled by anything in between: the signals are asked
     /// once, and then looked at, since the waker that they have stays the same. Thousands of connections are woken
     /// for each event, and asking takes locks.
-    async fn drive(mut self, connection: impl Closing) {
+    async fn drive(&self, mut connection: Pin<&mut impl Closing>) {
         let stopping = self.shutdown.clone();
-        let mut connection = pin!(connection);
-        let mut begun = pin!(self.shutdown.begun());
-        let mut ended = pin!(self.ended.begun());
+        let (mut shutdown, mut ended) = (self.shutdown.clone(), self.ended.clone());
+        let mut begun = pin!(shutdown.begun());
+        let mut ended = pin!(ended.begun());
         let limits = &self.http.limits;
         let at = |millis| self.clock.0 + Duration::from_millis(millis);
         let mut armed = limits.header_timeout.as_millis() as u64;

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -19,7 +20,6 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Opening {
     bytes: [u8; PREFACE.len()],
     filled: u8,
-    taken: u8,
 }
 
 impl Opening {
@@ -48,14 +48,9 @@ impl Opening {
         PREFACE.starts_with(filled)
     }
 
-    /// Hands over what has been read, once.
-    fn take(&mut self, buffer: &mut ReadBuf<'_>) -> usize {
-        let left = &self.bytes[usize::from(self.taken)..usize::from(self.filled)];
-        let count = left.len().min(buffer.remaining());
-        buffer.put_slice(&left[..count]);
-        // At most the 24 bytes.
-        self.taken += count as u8;
-        count
+    /// What has been read, to be read again.
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::copy_from_slice(&self.bytes[..usize::from(self.filled)])
     }
 }
 
@@ -64,10 +59,32 @@ impl Opening {
 #[derive(Debug)]
 pub(super) struct Io<S> {
     pub(super) stream: S,
-    pub(super) opening: Opening,
+    /// What was read before it was its turn, and is read again before anything else.
+    pub(super) ahead: Bytes,
     pub(super) activity: Arc<Activity>,
     pub(super) clock: Clock,
     pub(super) _place: OwnedSemaphorePermit,
+}
+
+impl<S> Io<S> {
+    /// Hands over what was read ahead.
+    fn take_ahead(&mut self, buffer: &mut ReadBuf<'_>) -> usize {
+        let count = self.ahead.len().min(buffer.remaining());
+        buffer.put_slice(&self.ahead[..count]);
+        self.ahead.advance(count);
+        if self.ahead.is_empty() {
+            // The memory behind it is not needed any more.
+            self.ahead = Bytes::new();
+        }
+        count
+    }
+
+    /// Notes whether all of what was to be written has been.
+    fn wrote(&self, wanted: usize, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        let all = matches!(&written, Poll::Ready(Ok(count)) if *count >= wanted);
+        self.activity.set_blocked(!all);
+        written
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Io<S> {
@@ -79,7 +96,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Io<S> {
         let before = buffer.filled().len();
         // With what follows them, as if they had never been apart: hyper doubles its buffer for a read that leaves less room
         // than the last one had.
-        let opened = self.opening.take(buffer);
+        let opened = self.take_ahead(buffer);
         match Pin::new(&mut self.stream).poll_read(context, buffer) {
             Poll::Ready(Ok(())) => {}
             // What is to be said about the stream will be said again.
@@ -99,7 +116,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Io<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.wrote(bytes.len(), written)
     }
 
     fn poll_write_vectored(
@@ -107,7 +125,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Io<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        let wanted = slices.iter().map(|slice| slice.len()).sum();
+        self.wrote(wanted, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -145,17 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_read_is_handed_over_whole() {
-        let mut opening = read(b"PUT /").await;
-        let mut space = [0; 3];
-        let mut whole = Vec::new();
-        loop {
-            let mut buffer = ReadBuf::new(&mut space);
-            if opening.take(&mut buffer) == 0 {
-                break;
-            }
-            whole.extend_from_slice(buffer.filled());
-        }
-        assert_eq!(whole, b"PUT /");
+    async fn what_was_read_is_there_to_be_read_again() {
+        assert_eq!(read(b"PUT /").await.bytes(), "PUT /");
     }
 }

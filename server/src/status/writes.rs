@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Cause, Details, Failure};
+use crate::managed::{Conflict, Conflicts};
 use crate::patch;
 use crate::resources::Resource;
 use crate::storage::StorageError;
@@ -107,6 +108,19 @@ impl Failure {
             group: group.to_owned(),
             kind: kind.to_owned(),
             causes: vec![Cause::from(fault)],
+            ..Details::default()
+        })
+    }
+
+    /// Other managers own what is applied, and want it to be something else.
+    pub fn apply_conflict(conflicts: &Conflicts) -> Self {
+        let cause = |conflict: &Conflict| Cause {
+            reason: "FieldManagerConflict",
+            message: format!("conflict with {}", conflict.manager),
+            field: conflict.field.clone(),
+        };
+        Self::new(409, "Conflict", conflicts.to_string()).with(Details {
+            causes: conflicts.0.iter().map(cause).collect(),
             ..Details::default()
         })
     }

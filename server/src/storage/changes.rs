@@ -9,7 +9,7 @@ use super::{KeyValue, StorageError};
 
 /// How many items may wait for the reader. A reader that is slower than that holds up its own watch
 /// and nothing else.
-const WAITING_ITEMS: usize = 128;
+const WAITING_ITEMS: usize = 256;
 
 /// What a watch yields.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -49,6 +49,21 @@ impl<'a> Page<'a> {
     }
 }
 
+impl Page<'_> {
+    /// Appends it as lists of custom kinds have it: in the order of names, and always with a token, be it empty.
+    pub fn write_sorted(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"continue":"#);
+        text(self.next, out);
+        if let Some(remaining) = self.remaining {
+            let remaining = format!(r#","remainingItemCount":{remaining}"#);
+            out.extend_from_slice(remaining.as_bytes());
+        }
+        out.extend_from_slice(br#","resourceVersion":"#);
+        text(self.resource_version, out);
+        out.push(b'}');
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

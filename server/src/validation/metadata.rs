@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::names::{label_value_faults, name_faults, prefix_faults, qualified_name_faults};
 use super::{Faults, Reason};
 use crate::resources::Resource;
+use crate::resources::path::segment_fault;
 use crate::schema::path::FieldPath;
 
 /// All annotations of an object together, keys and values.
@@ -38,16 +39,7 @@ pub(super) fn check(resource: &Resource, object: &Value, faults: &mut Faults) {
         (false, false) => faults.forbidden(ROOT.field("namespace"), "not allowed on this type"),
         _ => {}
     }
-    let part = |name: &str| metadata.get(name).and_then(Value::as_object);
-    if let Some(labels) = part("labels") {
-        check_labels(labels, &ROOT.field("labels"), faults);
-    }
-    if let Some(annotations) = part("annotations") {
-        check_annotations(annotations, faults);
-    }
-    if let Some(owners) = metadata.get("ownerReferences") {
-        check_owners(owners, faults);
-    }
+    check_parts(metadata, &ROOT, faults);
     let finalizers = metadata.get("finalizers").and_then(Value::as_array);
     for (index, finalizer) in finalizers.into_iter().flatten().enumerate() {
         let name = finalizer.as_str().unwrap_or_default();
@@ -63,6 +55,29 @@ pub(super) fn check(resource: &Resource, object: &Value, faults: &mut Faults) {
     }
 }
 
+/// Checks the metadata of an object inside of another, of whose kind nothing is known.
+pub(crate) fn check_embedded(metadata: &Value, path: &FieldPath<'_>, faults: &mut Faults) {
+    if let Some(Value::String(name)) = metadata.get("name")
+        && let Some(fault) = segment_fault(name)
+    {
+        faults.invalid(path.field("name"), &name.as_str().into(), fault);
+    }
+    check_parts(metadata, path, faults);
+}
+
+fn check_parts(metadata: &Value, path: &FieldPath<'_>, faults: &mut Faults) {
+    let part = |name: &str| metadata.get(name).and_then(Value::as_object);
+    if let Some(labels) = part("labels") {
+        check_labels(labels, &path.field("labels"), faults);
+    }
+    if let Some(annotations) = part("annotations") {
+        check_annotations(annotations, &path.field("annotations"), faults);
+    }
+    if let Some(owners) = metadata.get("ownerReferences") {
+        check_owners(owners, &path.field("ownerReferences"), faults);
+    }
+}
+
 /// Checks labels, wherever they are.
 pub(super) fn check_labels(labels: &Map<String, Value>, path: &FieldPath<'_>, faults: &mut Faults) {
     for (key, value) in labels {
@@ -75,23 +90,22 @@ pub(super) fn check_labels(labels: &Map<String, Value>, path: &FieldPath<'_>, fa
     }
 }
 
-fn check_annotations(annotations: &Map<String, Value>, faults: &mut Faults) {
+fn check_annotations(annotations: &Map<String, Value>, path: &FieldPath<'_>, faults: &mut Faults) {
     let mut size = 0;
     for (key, value) in annotations {
         // Upper case is allowed in the domain of an annotation.
         for fault in qualified_name_faults(&key.to_ascii_lowercase()) {
-            faults.invalid(ROOT.field("annotations"), &key.as_str().into(), fault);
+            faults.invalid(path, &key.as_str().into(), fault);
         }
         size += key.len() + value.as_str().map_or(0, str::len);
     }
     if size > MAX_ANNOTATIONS {
         let detail = format!("may not be more than {MAX_ANNOTATIONS} bytes");
-        faults.add(ROOT.field("annotations"), Reason::TooLong, None, detail);
+        faults.add(path, Reason::TooLong, None, detail);
     }
 }
 
-fn check_owners(owners: &Value, faults: &mut Faults) {
-    let path = ROOT.field("ownerReferences");
+fn check_owners(owners: &Value, path: &FieldPath<'_>, faults: &mut Faults) {
     let mut controllers: Vec<&str> = Vec::new();
     for (index, owner) in owners.as_array().into_iter().flatten().enumerate() {
         let path = path.index(index);

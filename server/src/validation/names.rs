@@ -69,6 +69,18 @@ pub fn label_faults(text: &str) -> Vec<String> {
     faults
 }
 
+/// What is wrong with a DNS label that begins with a letter, as the name of a kind in lower case does.
+pub fn dns_1035_label_faults(text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    if text.len() > MAX_LABEL {
+        faults.push(too_long(MAX_LABEL));
+    }
+    if !is_label(text) || !text.starts_with(|first: char| first.is_ascii_lowercase()) {
+        faults.push(LABEL_1035.into());
+    }
+    faults
+}
+
 /// What is wrong with the key of a label, or another name with a domain before it.
 pub fn qualified_name_faults(key: &str) -> Vec<String> {
     let mut faults = Vec::new();
@@ -178,6 +190,10 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
     start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+
+const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
 const NAME_PART: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \

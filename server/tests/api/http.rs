@@ -78,25 +78,44 @@ pub(crate) struct Opened {
     head: Response,
     reader: BufReader<TcpStream>,
     bodiless: bool,
+    /// Whether the server took all that was sent.
+    sent: io::Result<()>,
 }
 
 impl Opened {
+    /// The next line of a watch; none when it has ended. What is between the lines of events is between chunks.
+    pub(crate) fn line(&mut self) -> io::Result<Option<String>> {
+        loop {
+            let mut line = String::new();
+            if self.reader.read_line(&mut line)? == 0 {
+                return Ok(None);
+            }
+            if line.starts_with('{') {
+                return Ok(Some(line));
+            }
+        }
+    }
+
     /// Waits for the whole body.
     pub(crate) fn finish(mut self) -> io::Result<Response> {
         if self.bodiless || matches!(self.head.status, 204 | 304) {
             return Ok(self.head);
         }
-        let mut body = Vec::new();
-        if self.head.header("transfer-encoding") == "chunked" {
-            read_chunks(&mut self.reader, &mut body)?;
-        } else if let Ok(length) = self.head.header("content-length").parse() {
-            self.reader.take(length).read_to_end(&mut body)?;
-        } else {
-            self.reader.read_to_end(&mut body)?;
-        }
-        self.head.body = body;
+        read_body(&mut self.reader, &mut self.head)?;
         Ok(self.head)
     }
+}
+
+/// All answers that come before the connection ends.
+pub(crate) fn read_all(bytes: &[u8]) -> io::Result<Vec<Response>> {
+    let mut reader = bytes;
+    let mut answers = Vec::new();
+    while !reader.is_empty() {
+        let mut answer = read_head(&mut reader)?;
+        read_body(&mut reader, &mut answer)?;
+        answers.push(answer);
+    }
+    Ok(answers)
 }
 
 /// Sends a request and waits for the whole answer.
@@ -104,9 +123,11 @@ pub(crate) fn send(address: SocketAddr, request: &Request) -> io::Result<Respons
     open(address, request)?.finish()
 }
 
-/// Sends a request and waits for the head of the answer.
+/// Sends a request and waits for the head of the answer. Many clients read nothing before they have sent everything, so a
+/// server that has heard enough has to listen on.
 pub(crate) fn open(address: SocketAddr, request: &Request) -> io::Result<Opened> {
     let mut opened = open_raw(address, &request.bytes())?;
+    std::mem::replace(&mut opened.sent, Ok(()))?;
     opened.bodiless = request.method == "HEAD";
     Ok(opened)
 }
@@ -116,16 +137,17 @@ pub(crate) fn open_raw(address: SocketAddr, bytes: &[u8]) -> io::Result<Opened> 
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    // A server that has heard enough answers and hangs up before it has taken all; the answer is what counts.
-    let written = stream.write_all(bytes);
+    // What is no request may be hung up on before all of it is sent; the answer is what counts.
+    let sent = stream.write_all(bytes);
     let mut reader = BufReader::new(stream);
     match read_head(&mut reader) {
         Ok(head) => Ok(Opened {
             head,
             reader,
             bodiless: false,
+            sent,
         }),
-        Err(error) => Err(written.err().unwrap_or(error)),
+        Err(error) => Err(sent.err().unwrap_or(error)),
     }
 }
 
@@ -147,6 +169,19 @@ fn read_head(reader: &mut impl BufRead) -> io::Result<Response> {
             None => return Ok(head),
         }
     }
+}
+
+fn read_body(reader: &mut impl BufRead, answer: &mut Response) -> io::Result<()> {
+    if answer.status < 200 {
+        // Only a word in between.
+    } else if answer.header("transfer-encoding") == "chunked" {
+        read_chunks(reader, &mut answer.body)?;
+    } else if let Ok(length) = answer.header("content-length").parse() {
+        reader.take(length).read_to_end(&mut answer.body)?;
+    } else {
+        reader.read_to_end(&mut answer.body)?;
+    }
+    Ok(())
 }
 
 fn read_line(reader: &mut impl BufRead) -> io::Result<String> {

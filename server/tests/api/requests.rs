@@ -10,6 +10,12 @@ fn reads_are_answered_as_the_table_says() {
 }
 
 #[test]
+fn kinds_are_defined_and_served_as_the_table_says() {
+    let server = Server::start(&[]);
+    steps::take(&server, include_str!("../golden/api/kinds.txt"), 80, |_| {});
+}
+
+#[test]
 fn writes_are_answered_as_the_table_says() {
     let server = Server::start(&[]);
     steps::take(

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
@@ -14,9 +15,11 @@ pub(crate) struct Server {
     process: Child,
     /// Where it takes plain HTTP.
     pub(crate) address: SocketAddr,
-    // The server may go on to write to it, and keeps its files there.
+    /// Where it takes HTTPS.
+    pub(crate) secure: SocketAddr,
+    // The server may go on to write to it.
     _out: BufReader<ChildStdout>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Server {
@@ -34,23 +37,28 @@ impl Server {
             .spawn()
             .expect("the server starts");
         let mut out = BufReader::new(process.stdout.take().expect("its output"));
-        let mut line = String::new();
-        let address = loop {
-            line.clear();
-            let read = out.read_line(&mut line).expect("its output");
-            assert_ne!(
-                read, 0,
-                "the server stopped before it said where it listens"
-            );
-            if let Some((_, address)) = line.split_once("without authentication: http://") {
-                break address.trim().parse().expect("an address");
+        let mut said_after = |words: &str| {
+            let mut line = String::new();
+            loop {
+                line.clear();
+                let read = out.read_line(&mut line).expect("its output");
+                assert_ne!(
+                    read, 0,
+                    "the server stopped before it said where it listens"
+                );
+                if let Some((_, address)) = line.split_once(words) {
+                    break address.trim().parse().expect("an address");
+                }
             }
         };
+        let secure = said_after("listens on https://");
+        let address = said_after("without authentication: http://");
         let server = Self {
             process,
             address,
+            secure,
             _out: out,
-            _folder: folder,
+            folder,
         };
         server.wait_until_ready();
         server
@@ -66,6 +74,16 @@ impl Server {
             assert!(tries < 1_000, "the server does not become ready");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Where it keeps its files.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Asks, and gets an answer.

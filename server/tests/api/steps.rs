@@ -1,24 +1,33 @@
 //! Tables of requests that are asked one after the other, each with what to look at in the answer.
 //!
 //! ```text
-//! POST /api/v1/namespaces/n/configmaps      the request; RAW and the bytes, for what is no request
+//! POST /api/v1/namespaces/n/configmaps      the request; RAW and the bytes, for what is no request; UNTIL and a request,
+//!                                           to be asked again until the answer is as the lines say
 //!   > accept: application/yaml              one of its headers
 //!   | {"metadata":{"name":"a"}}             its body
 //!   = 201 ConfigMap                         the answer in one line, see `describe`
-//!   < content-type: application/yaml        one of its headers; with nothing behind it, none
+//!   < content-type: application/yaml        one of its headers; with nothing behind it, none; with `*`, any
 //!   ~ name: a                               a part of its body
 //!   /metadata/name "a"                      a value in it; `-` for none
 //!   uid := /metadata/uid                    a value to be named, for later steps
 //! ```
 //!
-//! `<<N:text>>` stands for the text N times, with a `#` in it for the count; `\xNN`, `\r` and `\n` for those bytes.
+//! Long and unprintable things are written as `notation` says.
+
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::describe;
 use crate::http::{Request, Response, open_raw, send};
 use crate::names::Names;
+use crate::notation::{expand, repeat};
 use crate::server::Server;
+
+/// What stands before a request that is asked again and again.
+const UNTIL: &str = "UNTIL ";
+/// How long.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A request and what is said of its answer.
 #[derive(Debug)]
@@ -35,7 +44,11 @@ pub(crate) fn take(server: &Server, table: &str, at_least: usize, between: impl 
     let mut names = Names::default();
     let mut wrong = Vec::new();
     for step in &steps {
+        let begun = Instant::now();
         let mut found = step.check(server, &mut names);
+        while step.request.starts_with(UNTIL) && !found.is_empty() && begun.elapsed() < PATIENCE {
+            found = step.check(server, &mut names);
+        }
         if !found.is_empty() {
             found.insert(0, step.request.to_owned());
             wrong.push(names.restore(&found.join("\n    ")));
@@ -83,7 +96,10 @@ impl Step<'_> {
                     format!("= {}", describe::answer(&response))
                 }
                 Some(("< ", header)) => {
-                    let (name, _) = header.split_once(':').expect("a header");
+                    let (name, value) = header.split_once(':').expect("a header");
+                    if value == " *" && !response.header(name).is_empty() {
+                        continue;
+                    }
                     format!("< {name}: {}", response.header(name))
                         .trim_end()
                         .to_owned()
@@ -117,6 +133,7 @@ impl Step<'_> {
         if let Some(raw) = line.strip_prefix("RAW ") {
             return open_raw(server.address, &expand(raw))?.finish();
         }
+        let line = line.strip_prefix(UNTIL).unwrap_or(&line);
         let (method, target) = line.split_once(' ').expect("a method and a path");
         let target = String::from_utf8(expand(target)).expect("a path as text");
         let mut request = Request::new(method, &target);
@@ -142,46 +159,4 @@ fn value(line: &str, response: &Response) -> String {
         },
         Err(error) => format!("{pointer} {error}"),
     }
-}
-
-/// Bytes for a text: repetitions and escapes are written out.
-fn expand(text: &str) -> Vec<u8> {
-    unescape(&repeat(text))
-}
-
-fn repeat(text: &str) -> String {
-    let mut repeated = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("<<") {
-        let (count, after) = after.split_once(':').expect("a count");
-        let (part, after) = after.split_once(">>").expect("an end");
-        repeated += before;
-        let count: usize = count.parse().expect("a number");
-        if part.contains('#') {
-            repeated.extend((0..count).map(|index| part.replace('#', &index.to_string())));
-        } else {
-            repeated += &part.repeat(count);
-        }
-        rest = after;
-    }
-    repeated + rest
-}
-
-fn unescape(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\\') {
-        bytes.extend_from_slice(before.as_bytes());
-        let digits = after.strip_prefix('x').and_then(|after| after.get(..2));
-        let (byte, taken) = match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => (byte, 3),
-            None if after.starts_with('r') => (b'\r', 1),
-            None if after.starts_with('n') => (b'\n', 1),
-            None => (b'\\', 0),
-        };
-        bytes.push(byte);
-        rest = &after[taken..];
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    bytes
 }

@@ -5,7 +5,8 @@
 pub(crate) struct Case<'a> {
     /// What it is about.
     pub(crate) title: &'a str,
-    lines: Vec<(&'a str, &'a str)>,
+    /// The first word of each line, and the rest.
+    pub(crate) lines: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Case<'a> {

@@ -33,8 +33,9 @@ pub struct Paging {
 impl ListPlan {
     /// Reads and checks the options of a list.
     pub fn parse(target: &Target, query: &Query<'_>) -> Result<Self, Failure> {
-        let options = Options::decode(target, query)?;
+        let options = Options::decode(query)?;
         validate(&options)?;
+        let predicate = options.selectors.clone().predicate(target)?;
         let continued = match options.continue_token {
             "" => None,
             token => Some(Continuation::decode(token).map_err(Failure::bad_request)?),
@@ -46,13 +47,13 @@ impl ListPlan {
         let version = Version::parse(options.resource_version)
             .map_err(|why| Failure::bad_request(format!("invalid resource version: {why}")))?;
         let (start, limit) = state(&options, version, continued.as_ref());
-        let root = match &options.predicate.scope {
+        let root = match &predicate.scope {
             Scope::Namespace(namespace) => format!("{namespace}/"),
             _ => String::new(),
         };
         Ok(Self {
             request: ListRequest {
-                predicate: options.predicate,
+                predicate,
                 start,
                 limit,
                 after: continued.as_ref().map(|at| format!("{root}{}", at.after)),

@@ -1,4 +1,5 @@
-//! From selectors and path to the predicate of a request.
+//! From selectors and path to the predicate of a request: first their form, then, when the options were found to make
+//! sense together, what they mean for the resource.
 
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::selector::{FieldSelector, LabelSelector};
@@ -7,26 +8,40 @@ use super::{Selected, Table, refusals};
 use crate::resources::Target;
 use crate::status::Failure;
 
-/// Which objects a request wants.
-pub(super) fn predicate(target: &Target, labels: &str, fields: &str) -> Result<Selected, Failure> {
-    let labels = LabelSelector::<Box<str>, Table>::parse(labels.into())
-        .map_err(|error| Failure::bad_request(refusals::label(labels, &error)))?;
-    let fields = FieldSelector::<Box<str>, Table>::parse(fields.into())
-        .map_err(|error| Failure::bad_request(refusals::field(fields, &error)))?;
-    for requirement in fields.requirements() {
-        let name = requirement.key();
-        let metadata = name == "metadata.name" || name == "metadata.namespace";
-        if !metadata {
-            let known = target.resource.field_label(name);
-            known.map_err(Failure::bad_request)?;
-        }
+/// The selectors of a request: well-formed, and no more is known of them.
+#[derive(Debug, Clone)]
+pub(super) struct Selectors {
+    labels: LabelSelector<Box<str>, Table>,
+    fields: FieldSelector<Box<str>, Table>,
+}
+
+impl Selectors {
+    pub(super) fn parse(labels: &str, fields: &str) -> Result<Self, Failure> {
+        Ok(Self {
+            labels: LabelSelector::parse(labels.into())
+                .map_err(|error| Failure::bad_request(refusals::label(labels, &error)))?,
+            fields: FieldSelector::parse(fields.into())
+                .map_err(|error| Failure::bad_request(error.describe(fields).to_string()))?,
+        })
     }
-    let scope = scope(target, &fields)?;
-    Ok(Selected {
-        scope,
-        labels: labels.map_table(|rows| rows.iter().copied().collect()),
-        fields: fields.map_table(|rows| rows.iter().copied().collect()),
-    })
+
+    /// Which objects a request wants, if the resource has the fields that it asks for.
+    pub(super) fn predicate(self, target: &Target) -> Result<Selected, Failure> {
+        for requirement in self.fields.requirements() {
+            let name = requirement.key();
+            let metadata = name == "metadata.name" || name == "metadata.namespace";
+            if !metadata {
+                let known = target.resource.field_label(name);
+                known.map_err(Failure::bad_request)?;
+            }
+        }
+        let scope = scope(target, &self.fields)?;
+        Ok(Selected {
+            scope,
+            labels: self.labels.map_table(|rows| rows.iter().copied().collect()),
+            fields: self.fields.map_table(|rows| rows.iter().copied().collect()),
+        })
+    }
 }
 
 /// The part of the resource that can be looked up: a selector may narrow what the path says.

@@ -31,11 +31,12 @@ impl WatchPlan {
         query: &Query<'_>,
         min_timeout: Duration,
     ) -> Result<Self, Failure> {
-        let mut options = Options::decode(target, query)?;
+        let mut options = Options::decode(query)?;
         if options.watch {
             default(&mut options);
         }
         validate(&options)?;
+        let predicate = options.selectors.clone().predicate(target)?;
         let version = Version::parse(options.resource_version)
             .map_err(|why| Failure::bad_request(format!("invalid resource version: {why}")))?;
         let initial = options.send_initial_events;
@@ -56,7 +57,7 @@ impl WatchPlan {
         };
         Ok(Self {
             request: WatchRequest {
-                predicate: options.predicate,
+                predicate,
                 start,
                 bookmarks: options.bookmarks,
                 timeout: Some(timeout),

@@ -1,9 +1,11 @@
 //! The events of a watch, encoded one after the other.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::source::{Ended, Source};
+use crate::api::metrics::Sent;
 use crate::api::rendition::Rendition;
 use crate::cache::WatchEvent;
 
@@ -16,6 +18,7 @@ pub(super) struct Events {
     rendition: Rendition,
     /// Events taken and not encoded yet, the next one last. Empty most of the time, and then without memory.
     waiting: Vec<WatchEvent>,
+    sent: Arc<Sent>,
     marks_initial_end: bool,
     end: Option<End>,
 }
@@ -30,11 +33,17 @@ pub(super) enum End {
 }
 
 impl Events {
-    pub(super) fn new(source: Source, rendition: Rendition, marks_initial_end: bool) -> Self {
+    pub(super) fn new(
+        source: Source,
+        rendition: Rendition,
+        sent: Arc<Sent>,
+        marks_initial_end: bool,
+    ) -> Self {
         Self {
             source,
             rendition,
             waiting: Vec::new(),
+            sent,
             marks_initial_end,
             end: None,
         }
@@ -59,6 +68,7 @@ impl Events {
             if let Some(event) = self.waiting.pop() {
                 self.encode(&event, out);
                 if out.len() > before {
+                    self.sent.count(out.len() - before);
                     return Poll::Ready(Ok(()));
                 }
                 continue;

@@ -2,6 +2,7 @@
 
 use super::row::Row;
 use crate::cache::object::Object;
+use crate::cache::sketch::Sketch;
 
 /// A chunk that would grow past this is split in two.
 pub(super) const CHUNK: usize = 256;
@@ -10,6 +11,8 @@ pub(super) const CHUNK: usize = 256;
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
     row: Row,
+    /// Of the objects, in their order.
+    sketches: Vec<Sketch>,
     objects: Vec<Object>,
 }
 
@@ -18,6 +21,7 @@ impl From<Vec<Object>> for Chunk {
     fn from(objects: Vec<Object>) -> Self {
         Self {
             row: Row::new(objects.iter().map(Object::key_bytes)),
+            sketches: objects.iter().map(Object::sketch).collect(),
             objects,
         }
     }
@@ -36,6 +40,17 @@ impl Chunk {
         self.objects.iter()
     }
 
+    /// The objects from one place to another, with their sketches.
+    pub(super) fn sketched(
+        &self,
+        from: usize,
+        until: usize,
+    ) -> impl Iterator<Item = (Sketch, &Object)> + Clone {
+        let objects = self.objects.get(from..until).unwrap_or_default();
+        let sketches = self.sketches.get(from..until).unwrap_or_default();
+        sketches.iter().copied().zip(objects)
+    }
+
     pub(super) fn at(&self, place: usize) -> Option<&Object> {
         self.objects.get(place)
     }
@@ -52,12 +67,14 @@ impl Chunk {
 
     pub(super) fn replace(&mut self, at: usize, object: Object) -> Option<Object> {
         let held = self.objects.get_mut(at)?;
+        *self.sketches.get_mut(at)? = object.sketch();
         Some(std::mem::replace(held, object))
     }
 
     /// `at` is where [`search`](Self::search) said that the object belongs.
     pub(super) fn insert(&mut self, at: usize, object: Object) {
         let entered = self.row.insert(at, object.key_bytes());
+        self.sketches.insert(at, object.sketch());
         self.objects.insert(at, object);
         if !entered {
             self.row = Row::new(self.objects.iter().map(Object::key_bytes));
@@ -69,6 +86,7 @@ impl Chunk {
             return None;
         }
         self.row.remove(at);
+        self.sketches.remove(at);
         Some(self.objects.remove(at))
     }
 
@@ -77,6 +95,7 @@ impl Chunk {
         let upper = Self::from(self.objects.split_off(at));
         // What is left may share more than the row knows; it is found out when the next one does not fit.
         self.row.truncate(at);
+        self.sketches.truncate(at);
         upper
     }
 }

@@ -48,6 +48,8 @@ const CHECKS: &[Labels] = &[
     &[("status", "error")],
 ];
 
+const WATCH: Labels = &[("component", "apiserver"), ("verb", "WATCH")];
+
 /// In the order of [`End`].
 const ENDS: &[Labels] = &[
     &[("reason", "timeout")],
@@ -79,6 +81,11 @@ pub(in crate::cache) fn samples(metrics: &Metrics, gauges: &Gauges) -> Vec<Sampl
     count(
         "apiserver_watch_cache_events_received_total",
         "Changes received from storage.",
+        received,
+    );
+    count(
+        "apiserver_storage_events_received_total",
+        "The same: each comes to one cache.",
         received,
     );
     count(
@@ -169,6 +176,14 @@ pub(in crate::cache) fn samples(metrics: &Metrics, gauges: &Gauges) -> Vec<Sampl
         gauges.quarantined as f64,
     );
     gauge("ringwatch_watches", "Open watches.", open as f64);
+    add(
+        Kind::Gauge,
+        "apiserver_longrunning_requests",
+        "Requests that last: open watches.",
+        WATCH,
+        open as f64,
+    );
+    let mut gauge = |name, help, value: f64| add(Kind::Gauge, name, help, &[], value);
     let last_list = metrics.last_list.load(Ordering::Relaxed) as f64 / 1e6;
     gauge(
         "ringwatch_last_list_seconds",

@@ -124,13 +124,7 @@ impl Sweep<'_> {
                 };
                 let at = Address::new(resource, Some(self.at.name), name);
                 let options = self.options(resource, &object);
-                let gone = match self.objects.remove(at, &options).await {
-                    Ok((_, gone)) => gone,
-                    Err(failure) if failure.code == 404 => true,
-                    // Another object of that name has come.
-                    Err(failure) if failure.code == 409 => false,
-                    Err(failure) => return Err(failure),
-                };
+                let gone = self.objects.remove_listed(at, &options).await?;
                 pass.left += usize::from(!gone);
             }
             match page.items.last() {
@@ -166,7 +160,7 @@ impl Sweep<'_> {
             if let Some(Value::Array(finalizers)) = at_mut(&mut new, "spec.finalizers") {
                 finalizers.retain(|finalizer| *finalizer != FINALIZER);
             }
-            let (next, warnings) = update::decide(at.resource, Part::Finalize, new, old)?;
+            let (next, warnings) = update::decide(at.resource, Part::Finalize, new, old, None)?;
             Ok((Step::Update(next), warnings))
         };
         match self.objects.change_existing(at, false, step).await {

@@ -1,16 +1,16 @@
-//! Which namespaces are to be emptied, and when each is looked at next. The time is an argument.
+//! What is to be looked at, by name, and when: namespaces to be emptied, definitions to be brought on. The time is an argument.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What is held in a namespace by somebody else is looked at again after this time, then after twice as much, and so on.
+/// What is not done yet, since somebody else holds it, is looked at again after this time, then after twice as much, and so on.
 const FIRST: Duration = Duration::from_millis(50);
 /// The longest time between two looks.
 const MOST: Duration = Duration::from_secs(5);
 
-/// The namespaces to be emptied: at most as many as there are.
+/// Names to be looked at: at most as many as there are.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     waiting: BTreeMap<String, Look>,
@@ -23,7 +23,7 @@ struct Look {
 }
 
 impl Agenda {
-    /// A namespace is to be emptied. If it is known, it is looked at when it would have been, or sooner: something changed.
+    /// Something is to be done. If that is known, it is looked at when it would have been, or sooner: something changed.
     pub(super) fn add(&mut self, name: &str, now: Instant) {
         let look = self.waiting.entry(name.to_owned()).or_insert(Look {
             due: now,
@@ -32,7 +32,7 @@ impl Agenda {
         look.due = look.due.min(now + look.delay);
     }
 
-    /// A namespace needs nothing more.
+    /// Nothing more is to be done.
     pub(super) fn done(&mut self, name: &str) {
         self.waiting.remove(name);
     }
