@@ -1,0 +1,244 @@
+//! The state folder: an image of each track, appended to and now and then written anew.
+//!
+//! | file | |
+//! |---|---|
+//! | `RESOURCE[@NAMESPACE].image` | [records](crate::engine::image) of one track |
+//! | `….new` | an image that is being written; renamed when it is whole |
+//! | `….damaged` | what could not be read, set aside |
+//! | `nodes` | how far each node had come |
+//!
+//! Changes wait for each other and are written together, at most once in a while, by a thread of their own: a disk that is slow delays
+//! nobody. What is on disk is therefore some moments old, which costs nothing: upstream sends it again. A disk that is full or broken is
+//! reported and tried again, while the relay goes on from memory. A file grows to twice what an image takes and is then replaced.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use ringwatch_core::predicate::Scope;
+
+use crate::engine::image::{self, End, Written};
+use crate::hub::{Hub, Track};
+use crate::metrics::add;
+
+/// What a file may grow by before it is replaced, however small its image is.
+const SLACK: u64 = 256 * 1024;
+
+/// One track's file.
+struct Image {
+    file: PathBuf,
+    /// How far it is written; `None` if it is to be written anew.
+    written: Option<Written>,
+    /// How long the file is, and how long it was when it was new.
+    len: u64,
+    whole: u64,
+}
+
+/// The state folder.
+pub struct Disk {
+    folder: PathBuf,
+    images: Vec<Image>,
+    /// What the nodes' file holds.
+    nodes: Vec<u8>,
+}
+
+/// What to do to a file.
+enum Task {
+    Append(PathBuf, Vec<u8>),
+    Replace(PathBuf, Vec<u8>),
+}
+
+impl Task {
+    fn len(&self) -> u64 {
+        let (Self::Append(_, bytes) | Self::Replace(_, bytes)) = self;
+        bytes.len() as u64
+    }
+
+    fn run(&self) -> io::Result<()> {
+        match self {
+            Self::Append(path, bytes) => {
+                let mut file = OpenOptions::new().append(true).open(path)?;
+                file.write_all(bytes)?;
+                file.sync_data()
+            }
+            Self::Replace(path, bytes) => replace(path, bytes),
+        }
+    }
+}
+
+/// Writes a file beside, and puts it in place when it is safe on the disk.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = File::create(&new)?;
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    fs::rename(&new, path)?;
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+impl Disk {
+    /// Opens a folder, which is made if there is none, and restores the relay from it.
+    pub fn open(folder: &Path, hub: &Hub) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let mut relay = hub.relay.borrow_mut();
+        let images = relay.tracks_mut().iter_mut();
+        let images = images.map(|track| Image::open(folder, track)).collect();
+        let nodes = fs::read(folder.join("nodes")).unwrap_or_default();
+        relay.nodes_mut().restore(&nodes);
+        Ok(Self {
+            folder: folder.to_owned(),
+            images,
+            nodes,
+        })
+    }
+
+    /// Writes what changes, until it is time to stop; then once more.
+    pub async fn run(mut self, hub: Rc<Hub>, every: Duration) {
+        loop {
+            let changed = hub.changed.notified();
+            let last = hub.is_stopping();
+            self.flush(&hub).await;
+            if last {
+                return;
+            }
+            tokio::select! {
+                () = changed => {}
+                () = hub.stopped() => continue,
+            }
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = hub.stopped() => {}
+            }
+        }
+    }
+
+    async fn flush(&mut self, hub: &Hub) {
+        for index in 0..self.images.len() {
+            let Some(image) = self.images.get_mut(index) else {
+                return;
+            };
+            let task = match hub.relay.borrow().tracks().get(index) {
+                Some(track) => image.task(track),
+                None => None,
+            };
+            let Some((task, written)) = task else {
+                continue;
+            };
+            let len = task.len();
+            let replaces = matches!(task, Task::Replace(..));
+            match perform(task).await {
+                Ok(()) => {
+                    add(&hub.metrics.disk_bytes, len);
+                    image.written = Some(written);
+                    image.len = if replaces { len } else { image.len + len };
+                    image.whole = if replaces { len } else { image.whole };
+                }
+                Err(error) => {
+                    // Perhaps a part is there. It is read as far as it is whole, and replaced when there is room again.
+                    image.written = None;
+                    add(&hub.metrics.disk_errors, 1);
+                    tracing::error!(file = %image.file.display(), %error, "cannot write state; going on without");
+                }
+            }
+        }
+        let nodes = {
+            let relay = hub.relay.borrow();
+            let mut nodes = vec![0; relay.nodes().capacity() * 24];
+            let len = relay.nodes().save(&mut nodes);
+            nodes.truncate(len);
+            nodes
+        };
+        if nodes != self.nodes {
+            let task = Task::Replace(self.folder.join("nodes"), nodes.clone());
+            match perform(task).await {
+                Ok(()) => {
+                    add(&hub.metrics.disk_bytes, nodes.len() as u64);
+                    self.nodes = nodes;
+                }
+                Err(_) => add(&hub.metrics.disk_errors, 1),
+            }
+        }
+    }
+}
+
+/// Does it where it may take its time.
+async fn perform(task: Task) -> io::Result<()> {
+    let done = tokio::task::spawn_blocking(move || task.run()).await;
+    done.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+impl Image {
+    fn open(folder: &Path, track: &mut Track) -> Self {
+        let mut name = String::from(&*track.subject().resource);
+        if let Scope::Namespace(namespace) = &track.subject().scope {
+            name.push('@');
+            name.push_str(namespace);
+        }
+        name.push_str(".image");
+        let mut image = Self {
+            file: folder.join(name),
+            written: None,
+            len: 0,
+            whole: 0,
+        };
+        let bytes = match fs::read(&image.file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return image,
+            Err(error) => {
+                tracing::error!(file = %image.file.display(), %error, "cannot read state");
+                return image;
+            }
+        };
+        match image::read(track, &bytes) {
+            Ok(found) => {
+                let (revision, objects) = (track.revision(), track.len());
+                tracing::info!(file = %image.file.display(), %revision, objects, "state was restored");
+                if found.end == End::Damaged {
+                    image.set_aside(
+                        &"a part of it is not as it was written; what is before that is used",
+                    );
+                } else if found.end == End::Clean {
+                    image.written = Written::restored(track);
+                    image.len = bytes.len() as u64;
+                    image.whole = image.len;
+                }
+            }
+            Err(error) => image.set_aside(&error),
+        }
+        image
+    }
+
+    /// Keeps what is wrong for whoever wants to look at it.
+    fn set_aside(&self, why: &dyn std::fmt::Display) {
+        let aside = self.file.with_extension("damaged");
+        let moved = fs::rename(&self.file, &aside);
+        let aside = aside.display();
+        match moved {
+            Ok(()) => {
+                tracing::error!(file = %self.file.display(), %aside, %why, "state is damaged and was set aside")
+            }
+            Err(error) => {
+                tracing::error!(file = %self.file.display(), %error, %why, "state is damaged")
+            }
+        }
+    }
+
+    /// What is to be done so that the file has what the track has; nothing if it has.
+    fn task(&self, track: &Track) -> Option<(Task, Written)> {
+        let mut bytes = Vec::new();
+        if let Some(mut written) = self.written.filter(|_| self.len <= self.whole * 2 + SLACK) {
+            match image::append(track, &mut written, &mut bytes) {
+                Ok(false) => return None,
+                Ok(true) => return Some((Task::Append(self.file.clone(), bytes), written)),
+                Err(_) => bytes.clear(),
+            }
+        }
+        let Ok(written) = image::write(track, &mut bytes);
+        Some((Task::Replace(self.file.clone(), bytes), written?))
+    }
+}

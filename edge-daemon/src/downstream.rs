@@ -1,0 +1,4 @@
+//! Who reads from the relay: nodes by the node link, programs by HTTP.
+
+pub mod http;
+pub mod link;

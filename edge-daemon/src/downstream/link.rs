@@ -1,0 +1,266 @@
+//! Nodes: a listener, and a session on each connection.
+//!
+//! What a node costs while nothing happens is its session and a socket: bytes are read into and written from buffers that all share, and only
+//! what a slow node does not take is kept for it.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ringwatch_core::link::frame::Code;
+use ringwatch_core::link::serve::{Config, Session};
+use ringwatch_core::link::{Ended, Seed};
+use ringwatch_core::revision::Revision;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::engine::{Downlink, Heap};
+use crate::hub::Hub;
+use crate::metrics::{add, take};
+use crate::policy::Rules;
+
+/// Subscriptions of one node.
+const SUBSCRIPTIONS: usize = 4;
+/// The longest packet, in both directions.
+const PACKET: usize = 1024;
+/// Keys that are sent only once.
+const KEYS: usize = 32;
+/// How long a node may be silent; after half of that it is asked whether it is there.
+const SILENCE: Duration = Duration::from_secs(20);
+/// How long a node may take none of what is written to it.
+const STUCK: Duration = Duration::from_secs(60);
+/// Packets that are written before others run.
+const BURST: usize = 64;
+/// How long sessions may take to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// The session with a node.
+pub type NodeSession = Downlink<Heap, Rules, SUBSCRIPTIONS, PACKET, KEYS>;
+
+/// A node that is connected, as others see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connected {
+    /// Its name.
+    pub node: String,
+    /// Up to where it was given everything.
+    pub revision: Option<Revision>,
+}
+
+/// Who is connected, for whoever asks.
+pub type Present = Rc<RefCell<Vec<Rc<RefCell<Connected>>>>>;
+
+/// Serves nodes until it is time to stop and they have been told. At most `connections` at once; more are closed.
+pub async fn serve(hub: Rc<Hub>, listener: TcpListener, connections: usize, present: Present) {
+    let mut sessions = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            () = hub.stopped() => break,
+            // Their results are nothing; taken so that they do not pile up.
+            Some(_) = sessions.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((_, peer)) if sessions.len() >= connections => {
+                tracing::warn!(%peer, "too many nodes; refusing more");
+            }
+            Ok((stream, peer)) => {
+                sessions.spawn_local(connection(hub.clone(), stream, peer, present.clone()));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a node");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    let all = async { while sessions.join_next().await.is_some() {} };
+    if tokio::time::timeout(GOODBYE, all).await.is_err() {
+        tracing::warn!("nodes cut off without a goodbye");
+    }
+}
+
+async fn connection(hub: Rc<Hub>, stream: TcpStream, peer: SocketAddr, present: Present) {
+    // Events are small and wanted at once. If the peer is gone already, reading will tell.
+    let _ = stream.set_nodelay(true);
+    let mut seed = [0; 32];
+    if let Err(error) = getrandom::fill(&mut seed) {
+        tracing::error!(%error, "no random bytes; a node is turned away");
+        return;
+    }
+    add(&hub.metrics.sessions, 1);
+    let now = hub.clock.now();
+    let config = Config {
+        silence: SILENCE,
+        ..Config::default()
+    };
+    let mut line = Line {
+        hub: hub.clone(),
+        stream,
+        session: Box::new(Session::new(config, Seed::new(seed), now)),
+        left: Vec::new(),
+        key: None,
+        here: None,
+        present,
+    };
+    let finish = line.run().await;
+    line.leave();
+    let node = line.session.node().unwrap_or("?");
+    match finish {
+        Ok(ended) => tracing::debug!(%peer, node, ?ended, "node link ended"),
+        Err(error) => tracing::debug!(%peer, node, %error, "node link cut"),
+    }
+}
+
+/// A session and the socket it is on.
+struct Line {
+    hub: Rc<Hub>,
+    stream: TcpStream,
+    session: Box<NodeSession>,
+    /// What a slow node has not taken yet.
+    left: Vec<u8>,
+    /// With which key it came in.
+    key: Option<[u8; 32]>,
+    here: Option<Rc<RefCell<Connected>>>,
+    present: Present,
+}
+
+impl Line {
+    /// Moves bytes both ways until the session has ended.
+    async fn run(&mut self) -> io::Result<Ended> {
+        let hub = self.hub.clone();
+        let mut told = false;
+        loop {
+            let changed = hub.changed.notified();
+            if hub.is_stopping() && !told {
+                told = true;
+                self.session.close(Code::ShuttingDown);
+            }
+            self.check_key();
+            while self.write()? {
+                tokio::task::yield_now().await;
+            }
+            if !self.left.is_empty() {
+                match tokio::time::timeout(STUCK, self.stream.writable()).await {
+                    Ok(writable) => writable?,
+                    Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+                }
+                continue;
+            }
+            if let Some(ended) = self.session.ended() {
+                return Ok(ended);
+            }
+            self.note();
+            let deadline = hub.clock.at(self.session.next_deadline());
+            tokio::select! {
+                readable = self.stream.readable() => {
+                    readable?;
+                    self.read()?;
+                }
+                () = changed => {}
+                () = hub.stopped(), if !told => {}
+                () = tokio::time::sleep_until(deadline) => {}
+            }
+        }
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 2048];
+        match self.stream.try_read(&mut buffer) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(len) => {
+                let relay = self.hub.relay.borrow();
+                let now = self.hub.clock.now();
+                let bytes = buffer.get(..len).unwrap_or_default();
+                self.session.receive(bytes, &*relay, &*relay, now);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes what there is; whether there is more than it is this one's turn to write.
+    fn write(&mut self) -> io::Result<bool> {
+        if !self.left.is_empty() {
+            let written = match self.stream.try_write(&self.left) {
+                Ok(written) => written,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            self.left.drain(..written);
+            if !self.left.is_empty() {
+                return Ok(false);
+            }
+            self.left = Vec::new();
+        }
+        let relay = self.hub.relay.borrow();
+        let metrics = &self.hub.metrics;
+        let mut out = [0; PACKET + 16];
+        for _ in 0..BURST {
+            let now = self.hub.clock.now();
+            let Some(bytes) = self.session.poll_output(&*relay, now, &mut out) else {
+                return Ok(false);
+            };
+            add(&metrics.bytes_down, bytes.len() as u64);
+            add(&metrics.packets, 1);
+            let written = match self.stream.try_write(bytes) {
+                Ok(written) => written,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+                Err(error) => return Err(error),
+            };
+            if let Some(left) = bytes.get(written..).filter(|left| !left.is_empty()) {
+                self.left = left.to_vec();
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A node whose key has changed has to come in anew.
+    fn check_key(&mut self) {
+        let name = self.session.name();
+        if name.is_empty() {
+            return;
+        }
+        let key = self.hub.relay.borrow().policy().key(name);
+        match (self.key, key) {
+            (None, key) => self.key = key,
+            (Some(before), Some(now)) if before == now => {}
+            _ => self.session.close(Code::Revoked),
+        }
+    }
+
+    /// Lets others know who is here and how far.
+    fn note(&mut self) {
+        let relay = self.hub.relay.borrow();
+        let watches = (0..SUBSCRIPTIONS as u8).filter_map(|sub| self.session.watch(sub));
+        let revision = watches.filter_map(|watch| watch.position(&*relay)).min();
+        match (&self.here, self.session.node()) {
+            (Some(here), _) => here.borrow_mut().revision = revision,
+            (None, Some(node)) => {
+                let node = node.to_owned();
+                let here = Rc::new(RefCell::new(Connected { node, revision }));
+                self.present.borrow_mut().push(here.clone());
+                self.here = Some(here);
+                add(&self.hub.metrics.nodes, 1);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// It is gone; what is kept is how far it had come.
+    fn leave(&mut self) {
+        let Some(here) = self.here.take() else { return };
+        take(&self.hub.metrics.nodes, 1);
+        self.present
+            .borrow_mut()
+            .retain(|other| !Rc::ptr_eq(other, &here));
+        let Connected { node, revision } = &*here.borrow();
+        if let Some(revision) = revision {
+            let now = self.hub.clock.now();
+            self.hub.relay.borrow_mut().note(node, *revision, now);
+        }
+    }
+}

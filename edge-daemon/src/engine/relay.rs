@@ -1,0 +1,84 @@
+//! A relay: what it has of the upstream, who may read it, and who did.
+
+use ringwatch_core::link::serve::Request;
+use ringwatch_core::revision::Revision;
+use ringwatch_core::slots::{Place, Slots};
+use ringwatch_core::time::Instant;
+
+use super::nodes::{KnownNode, Nodes};
+use super::policy::Policy;
+use super::shape::Shape;
+use super::track::Track;
+
+/// Tracks, a policy and a table of nodes. To sessions with nodes it is their source; an [`Uplink`](super::Uplink) or a Kubernetes watch
+/// feeds it.
+pub struct Relay<S: Shape, P, T, N> {
+    tracks: T,
+    policy: P,
+    nodes: Nodes<N>,
+    _shape: core::marker::PhantomData<fn() -> S>,
+}
+
+impl<S, P, T, N> Relay<S, P, T, N>
+where
+    S: Shape,
+    P: Policy,
+    T: Slots<Track<S>>,
+    N: Slots<Place<KnownNode>>,
+{
+    /// A relay of these tracks. The order is that of the upstream's subscriptions.
+    pub fn new(tracks: T, policy: P, nodes: N) -> Self {
+        Self {
+            tracks,
+            policy,
+            nodes: Nodes::new(nodes),
+            _shape: core::marker::PhantomData,
+        }
+    }
+
+    /// The tracks.
+    pub fn tracks(&self) -> &[Track<S>] {
+        self.tracks.as_ref()
+    }
+
+    /// The tracks, to be fed.
+    pub fn tracks_mut(&mut self) -> &mut [Track<S>] {
+        self.tracks.as_mut()
+    }
+
+    /// Who may have what.
+    pub const fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// Who may have what, to be changed. Watches whose grant is no longer current begin anew by themselves.
+    pub const fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
+    }
+
+    /// The nodes that were here.
+    pub const fn nodes(&self) -> &Nodes<N> {
+        &self.nodes
+    }
+
+    /// The nodes that were here, to be restored.
+    pub const fn nodes_mut(&mut self) -> &mut Nodes<N> {
+        &mut self.nodes
+    }
+
+    /// A node was heard, and has everything up to a revision.
+    pub fn note(&mut self, node: &str, revision: Revision, now: Instant) {
+        self.nodes.note(node, revision, now);
+    }
+
+    /// The upstream is cut off: what it had not completed is undone.
+    pub fn interrupt(&mut self) {
+        self.tracks.as_mut().iter_mut().for_each(Track::interrupt);
+    }
+
+    /// The track that has what is asked for.
+    pub(super) fn covering(&self, request: &Request<'_>) -> Option<(usize, &Track<S>)> {
+        let mut tracks = self.tracks.as_ref().iter().enumerate();
+        tracks.find(|(_, track)| track.subject().covers(request))
+    }
+}

@@ -1,0 +1,77 @@
+//! How a relay's memory is laid out: a type for each thing that is stored, and thereby every bound.
+
+use core::borrow::Borrow;
+
+use ringwatch_core::history;
+use ringwatch_core::object::Change;
+use ringwatch_core::slots::{Place, Slots};
+use ringwatch_core::store::Slot;
+
+use super::object::{Bytes, Object};
+
+/// The storage of a relay.
+pub trait Shape: Sized + 'static {
+    /// What an object is kept in.
+    type Bytes: Bytes;
+    /// What a key is kept in.
+    type Key: Ord + Clone + Borrow<str> + for<'k> TryFrom<&'k str>;
+    /// What a name or selector is kept in.
+    type Text: AsRef<str> + Clone + for<'t> TryFrom<&'t str>;
+    /// The objects of a track.
+    type Objects: Slots<Slot<Self::Key, Object<Self::Bytes>>>;
+    /// The last changes of a track.
+    type Changes: Slots<Place<history::Entry<Change<Object<Self::Bytes>>>>>;
+    /// The changes of a track that are not complete. If there are more, those who read are sent a difference instead of them.
+    type Pending: Slots<Place<Change<Object<Self::Bytes>>>>;
+}
+
+/// Everything in arrays: for firmware, and wherever the size is to be known when it is built.
+///
+/// `OBJECTS` of `BYTES` each (with key and labels), keys of `KEY` bytes, `CHANGES` in the history, of which `PENDING` at once, and selectors
+/// of `TEXT` bytes.
+#[derive(Debug)]
+pub struct Fixed<
+    const OBJECTS: usize,
+    const BYTES: usize,
+    const KEY: usize,
+    const CHANGES: usize,
+    const PENDING: usize,
+    const TEXT: usize,
+>;
+
+type FixedObject<const BYTES: usize> = Object<heapless::Vec<u8, BYTES>>;
+
+impl<
+    const OBJECTS: usize,
+    const BYTES: usize,
+    const KEY: usize,
+    const CHANGES: usize,
+    const PENDING: usize,
+    const TEXT: usize,
+> Shape for Fixed<OBJECTS, BYTES, KEY, CHANGES, PENDING, TEXT>
+{
+    type Bytes = heapless::Vec<u8, BYTES>;
+    type Key = heapless::String<KEY>;
+    type Text = heapless::String<TEXT>;
+    type Objects = [Slot<Self::Key, FixedObject<BYTES>>; OBJECTS];
+    type Changes = [Place<history::Entry<Change<FixedObject<BYTES>>>>; CHANGES];
+    type Pending = [Place<Change<FixedObject<BYTES>>>; PENDING];
+}
+
+/// Everything in boxes: for programs that learn their sizes when they start.
+#[cfg(feature = "linux")]
+#[derive(Debug)]
+pub struct Heap;
+
+#[cfg(feature = "linux")]
+type HeapObject = Object<std::sync::Arc<[u8]>>;
+
+#[cfg(feature = "linux")]
+impl Shape for Heap {
+    type Bytes = std::sync::Arc<[u8]>;
+    type Key = Box<str>;
+    type Text = Box<str>;
+    type Objects = Box<[Slot<Self::Key, HeapObject>]>;
+    type Changes = Box<[Place<history::Entry<Change<HeapObject>>>]>;
+    type Pending = Box<[Place<Change<HeapObject>>]>;
+}

@@ -1,0 +1,164 @@
+//! What the program has counted, in the words of Prometheus.
+
+use std::cell::Cell;
+use std::fmt::Write;
+
+use crate::hub::Hub;
+
+/// Counters, one for each thing that can happen.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// Nodes that are connected.
+    pub nodes: Cell<u64>,
+    /// Sessions with nodes that have begun.
+    pub sessions: Cell<u64>,
+    /// Bytes sent to nodes.
+    pub bytes_down: Cell<u64>,
+    /// Bytes received from upstream.
+    pub bytes_up: Cell<u64>,
+    /// Connections to upstream that have begun.
+    pub connects: Cell<u64>,
+    /// Lists that were asked for upstream.
+    pub lists: Cell<u64>,
+    /// Bytes written to disk.
+    pub disk_bytes: Cell<u64>,
+    /// Writes to disk that have failed.
+    pub disk_errors: Cell<u64>,
+    /// HTTP requests.
+    pub requests: Cell<u64>,
+    /// Packets sent to nodes.
+    pub packets: Cell<u64>,
+}
+
+/// Adds to a counter.
+pub fn add(counter: &Cell<u64>, amount: u64) {
+    counter.set(counter.get().wrapping_add(amount));
+}
+
+/// Takes from a gauge.
+pub fn take(counter: &Cell<u64>, amount: u64) {
+    counter.set(counter.get().saturating_sub(amount));
+}
+
+/// What is read of a track now.
+type Gauge = fn(&crate::hub::Track, ringwatch_core::time::Instant) -> f64;
+
+/// All of them as text.
+pub fn render(hub: &Hub) -> String {
+    let m = &hub.metrics;
+    let rows = [
+        (
+            "nodes_connected",
+            "gauge",
+            "Nodes that are connected.",
+            &m.nodes,
+        ),
+        (
+            "sessions_total",
+            "counter",
+            "Sessions with nodes that have begun.",
+            &m.sessions,
+        ),
+        (
+            "sent_bytes_total",
+            "counter",
+            "Bytes sent to nodes.",
+            &m.bytes_down,
+        ),
+        (
+            "sent_packets_total",
+            "counter",
+            "Packets sent to nodes.",
+            &m.packets,
+        ),
+        (
+            "received_bytes_total",
+            "counter",
+            "Bytes received from upstream.",
+            &m.bytes_up,
+        ),
+        (
+            "upstream_connects_total",
+            "counter",
+            "Connections to upstream.",
+            &m.connects,
+        ),
+        (
+            "upstream_lists_total",
+            "counter",
+            "Lists asked for upstream.",
+            &m.lists,
+        ),
+        (
+            "disk_written_bytes_total",
+            "counter",
+            "Bytes written to disk.",
+            &m.disk_bytes,
+        ),
+        (
+            "disk_errors_total",
+            "counter",
+            "Writes to disk that failed.",
+            &m.disk_errors,
+        ),
+        (
+            "http_requests_total",
+            "counter",
+            "HTTP requests.",
+            &m.requests,
+        ),
+    ];
+    let mut out = String::new();
+    for (name, kind, help, value) in rows {
+        let value = value.get();
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "# HELP ringwatch_edge_{name} {help}\n# TYPE ringwatch_edge_{name} {kind}\nringwatch_edge_{name} {value}"
+        );
+    }
+    let online = u64::from(hub.is_online.get());
+    let _ = writeln!(
+        out,
+        "# HELP ringwatch_edge_upstream_online Whether the upstream is there.\n# TYPE ringwatch_edge_upstream_online gauge\nringwatch_edge_upstream_online {online}"
+    );
+    let relay = hub.relay.borrow();
+    let now = hub.clock.now();
+    let gauges: [(&str, &str, Gauge); 4] = [
+        ("objects", "Objects held.", |track, _| track.len() as f64),
+        (
+            "revision",
+            "The revision up to which everything is known.",
+            |track, _| track.revision().get() as f64,
+        ),
+        (
+            "age_seconds",
+            "How long ago it was in step with the origin.",
+            |track, now| track.age(now).as_secs_f64(),
+        ),
+        (
+            "incomplete",
+            "Whether objects are missing that were too large or too many.",
+            |track, _| f64::from(u8::from(!track.has_all())),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        let _ = writeln!(
+            out,
+            "# HELP ringwatch_edge_{name} {help}\n# TYPE ringwatch_edge_{name} gauge"
+        );
+        for track in relay.tracks() {
+            let value = value(track, now);
+            let resource = &track.subject().resource;
+            let namespace = match &track.subject().scope {
+                ringwatch_core::predicate::Scope::Namespace(namespace) => namespace,
+                _ => "",
+            };
+            let _ = writeln!(
+                out,
+                "ringwatch_edge_{name}{{resource=\"{resource}\",namespace=\"{namespace}\"}} {value}"
+            );
+        }
+    }
+    out
+}

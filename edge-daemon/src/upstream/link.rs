@@ -1,0 +1,148 @@
+//! The node link of a server or another relay as upstream.
+
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ringwatch_core::link::frame::Code;
+use ringwatch_core::link::node::{Config, Security, Standing, Wanted};
+use ringwatch_core::link::{Ended, PresharedKey, Seed};
+use ringwatch_core::predicate::Scope;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::{backoff, wait};
+use crate::config::{MAX_WATCHES, Watch};
+use crate::engine::Uplink;
+use crate::hub::Hub;
+use crate::metrics::add;
+
+/// The longest packet.
+const PACKET: usize = 4096;
+/// How long to wait for a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How often to be told that all is well.
+const BOOKMARKS: Duration = Duration::from_secs(5);
+/// How long the upstream may be silent.
+const SILENCE: Duration = Duration::from_secs(20);
+
+type Session<'a> = Uplink<'a, MAX_WATCHES, PACKET, 64, 192, Vec<u8>>;
+
+/// Follows the first of some addresses that answers, and goes on to the next when one does not.
+pub async fn follow(
+    hub: Rc<Hub>,
+    addresses: &[String],
+    name: &str,
+    key: PresharedKey,
+    watches: &[Watch],
+) {
+    let wanted: Vec<Wanted<'_>> = watches.iter().map(wanted).collect();
+    let longest = watches.iter().map(|watch| watch.object_bytes).max();
+    let mut waits = backoff();
+    for address in addresses.iter().cycle() {
+        if hub.is_stopping() {
+            return;
+        }
+        add(&hub.metrics.connects, 1);
+        let config = Config {
+            silence: SILENCE,
+            ..Config::new(name, Security::Sealed(&key))
+        };
+        let object = vec![0; longest.unwrap_or(0) + 512];
+        let mut seed = [0; 32];
+        if let Err(error) = getrandom::fill(&mut seed) {
+            tracing::error!(%error, "no random bytes");
+            return;
+        }
+        let now = hub.clock.now();
+        let mut session = Session::new(config, &wanted, object, Seed::new(seed), now);
+        let finish = connect(&hub, address, &mut session).await;
+        hub.relay.borrow_mut().interrupt();
+        if hub.is_online.replace(false) {
+            waits.reset();
+        }
+        match finish {
+            Ok(ended) => tracing::info!(upstream = address, ?ended, "upstream has ended the link"),
+            Err(error) => tracing::info!(upstream = address, %error, "upstream is cut off"),
+        }
+        wait(&mut waits, Duration::ZERO, &hub).await;
+    }
+}
+
+fn wanted(watch: &Watch) -> Wanted<'_> {
+    Wanted {
+        scope: match &watch.namespace {
+            Some(namespace) => Scope::Namespace(namespace.as_str()),
+            None => Scope::Resource,
+        },
+        labels: &watch.labels,
+        fields: &watch.fields,
+        bookmark_every: BOOKMARKS,
+        ..Wanted::all(&watch.resource)
+    }
+}
+
+async fn connect(hub: &Hub, address: &str, session: &mut Session<'_>) -> io::Result<Ended> {
+    let connecting = tokio::time::timeout(CONNECT, TcpStream::connect(address));
+    let mut stream = connecting.await.map_err(|_| io::ErrorKind::TimedOut)??;
+    stream.set_nodelay(true)?;
+    let mut buffer = vec![0; 16 * 1024];
+    let mut out = vec![0; PACKET + 16];
+    let mut told = false;
+    let mut standings = [None; MAX_WATCHES];
+    loop {
+        loop {
+            let now = hub.clock.now();
+            let len = {
+                let mut relay = hub.relay.borrow_mut();
+                let bytes = session.poll_output(relay.tracks_mut(), now, &mut out);
+                bytes.map(<[u8]>::len)
+            };
+            let Some(bytes) = len.and_then(|len| out.get(..len)) else {
+                break;
+            };
+            stream.write_all(bytes).await?;
+        }
+        if let Some(ended) = session.ended() {
+            return Ok(ended);
+        }
+        if session.is_open() && !hub.is_online.replace(true) {
+            tracing::info!(upstream = address, "upstream is there");
+        }
+        report(session, &mut standings);
+        if hub.is_stopping() && !told {
+            told = true;
+            session.close(Code::Done);
+            continue;
+        }
+        let deadline = hub.clock.at(session.next_deadline());
+        tokio::select! {
+            read = stream.read(&mut buffer) => {
+                let len = read?;
+                if len == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                add(&hub.metrics.bytes_up, len as u64);
+                let bytes = buffer.get(..len).unwrap_or_default();
+                let now = hub.clock.now();
+                session.receive(hub.relay.borrow_mut().tracks_mut(), bytes, now);
+                hub.changed.notify_waiters();
+            }
+            () = tokio::time::sleep_until(deadline) => {}
+            () = hub.stopped() => {}
+        }
+    }
+}
+
+/// Says so when the upstream refuses something.
+fn report(session: &Session<'_>, standings: &mut [Option<Standing>; MAX_WATCHES]) {
+    for (track, before) in standings.iter_mut().enumerate() {
+        let standing = session.standing(track);
+        if *before != standing
+            && let Some(Standing::Failed { code, detail }) = standing
+        {
+            tracing::warn!(track, ?code, detail, "upstream refuses a watch");
+        }
+        *before = standing;
+    }
+}
