@@ -1,4 +1,4 @@
-//! The ARM MPS2 board with the AN385 image (Cortex-M3), as QEMU's `mps2-an385` emulates it.
+//! The ARM MPS2 board with the AN385 image (Cortex-M3) or AN386 (Cortex-M4F), as QEMU emulates it.
 //!
 //! Everything in the firmware that touches hardware is here, and with it all the `unsafe`:
 //!
@@ -6,11 +6,32 @@
 //! - [`exit`](exit()): ends QEMU with an exit code
 //! - [`stack`]: how much of the stack has been used since reset
 //! - a `HardFault` handler that says where it happened and exits with 102
+//!
+//! With the feature `network`, for firmware on embassy:
+//!
+//! - [`executor`], [`time`]: tasks, and a clock without ticks
+//! - [`lan9118`]: Ethernet, with an interrupt
+//! - [`flash`]: simulated flash, which survives a reset
+//! - [`restart`]: a panic, a fault or a stack that is too deep restarts the board, and the next start knows why
 #![no_std]
 
 mod exit;
+#[cfg(not(feature = "network"))]
 mod fault;
 pub mod stack;
 pub mod uart;
+
+#[cfg(feature = "network")]
+pub mod executor;
+#[cfg(feature = "network")]
+pub mod flash;
+#[cfg(feature = "network")]
+mod interrupts;
+#[cfg(feature = "network")]
+pub mod lan9118;
+#[cfg(feature = "network")]
+pub mod restart;
+#[cfg(feature = "network")]
+pub mod time;
 
 pub use exit::exit;

@@ -45,3 +45,17 @@ pub fn measure() -> StackUse {
         used: top as usize - word as usize,
     }
 }
+
+/// Says how deep the stack has been, whenever it was deeper than before; looked at every second.
+#[cfg(feature = "network")]
+pub async fn report() -> ! {
+    let mut deepest = 0;
+    loop {
+        let stack = measure();
+        if stack.used > deepest {
+            deepest = stack.used;
+            log::info!("stack {deepest} B of {} B", stack.available);
+        }
+        embassy_time::Timer::after_secs(1).await;
+    }
+}

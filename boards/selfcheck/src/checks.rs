@@ -2,6 +2,7 @@
 
 mod history;
 mod informer;
+mod link;
 mod selector;
 mod startup;
 mod watch;
@@ -20,6 +21,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
         "a change goes from JSON to the informer",
         watch::from_json_to_informer,
     ),
+    ("a sealed link joins both ends", link::joins_both_ends),
 ];
 
 /// Passes if `holds`, else fails with `why`.

@@ -8,6 +8,10 @@ use ringwatch_core::{
     compact::CompactEvent,
     history::{Cursor, Entry, History},
     informer::{Held, Informer},
+    link::{
+        node,
+        serve::{self, LocalWatch},
+    },
     predicate::Predicate,
     projection::Projection,
     selector::LabelSelector,
@@ -23,6 +27,16 @@ type Objects = Store<Key, Object, [Slot<Key, Object>; 16]>;
 type Watch = Watcher<Predicate<&'static str>, Key>;
 type Ring = History<Object, [Place<Entry<Object>>; 16]>;
 
+type LinkWatch = LocalWatch<Key, 32>;
+type Node<const SUBS: usize> = node::Session<'static, SUBS, 256, 0, 0>;
+type Serving<const SUBS: usize> = serve::Session<LinkWatch, Object, SUBS, 512, 0>;
+
+/// What one more subscription costs either end of a link, besides what the source keeps for its watch.
+const NODE_SUBSCRIPTION: usize = size_of::<Node<2>>() - size_of::<Node<1>>();
+const SERVING_SUBSCRIPTION: usize =
+    size_of::<Serving<2>>() - size_of::<Serving<1>>() - size_of::<LinkWatch>();
+const _: () = assert!(NODE_SUBSCRIPTION <= 512 && SERVING_SUBSCRIPTION <= 512);
+
 /// Types whose size is worth knowing on a 32-bit target, as `(name, bytes)`.
 const SIZES: &[(&str, usize)] = &[
     ("informer, 16 x 64 B, keys 32 B", size_of::<View>()),
@@ -33,6 +47,11 @@ const SIZES: &[(&str, usize)] = &[
     ("selector, 8 requirements", size_of::<LabelSelector<&str>>()),
     ("projection, 8 fields", size_of::<Projection<&str>>()),
     ("compact event, decoded", size_of::<CompactEvent>()),
+    ("link, node: 2 packets of 256 B", size_of::<Node<1>>()),
+    ("link, node: a subscription", NODE_SUBSCRIPTION),
+    ("link, serving: 2 packets of 512 B", size_of::<Serving<1>>()),
+    ("link, serving: a subscription", SERVING_SUBSCRIPTION),
+    ("link, serving: its watch", size_of::<LinkWatch>()),
 ];
 
 /// Prints one `size` line per entry, then the stack's high-water mark.

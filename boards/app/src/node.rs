@@ -1,0 +1,301 @@
+//! The node: devices watched over the sealed node link, an output driven by them, and a cursor that outlives the power.
+
+use core::convert::Infallible;
+use core::fmt;
+use core::time::Duration;
+
+use embassy_futures::select::{Either, select};
+use embassy_net::tcp::TcpSocket;
+use embassy_net::{Ipv4Address, Stack};
+use embassy_time::Timer;
+use embedded_io_async::Write;
+use embedded_storage_async::nor_flash::NorFlash;
+use heapless::String;
+use ringwatch_core::informer::Held;
+use ringwatch_core::link::node::{
+    Config, Mirror, Security, Session, Standing, View, Wanted, projected,
+};
+use ringwatch_core::link::{Ended, PresharedKey};
+use ringwatch_core::predicate::Scope;
+use ringwatch_core::revision::Revision;
+use ringwatch_core::store::Slot;
+use ringwatch_core::time::Instant;
+use ringwatch_edge::engine::Backoff;
+use ringwatch_settings::{Endpoint, Settings};
+
+use crate::device::{Device, Output, PROJECTION};
+use crate::keep::{Keep, Restored};
+use crate::network;
+use crate::random::Random;
+use crate::watched::Watched;
+
+/// Devices that a node has a place for.
+pub const DEVICES: usize = 16;
+/// The longest key of a device.
+const KEY: usize = 64;
+/// The longest packet.
+const PACKET: usize = 512;
+/// What TCP may have on its way, in either direction.
+const WINDOW: usize = 1024;
+/// How long the network may take to connect.
+const CONNECT: embassy_time::Duration = embassy_time::Duration::from_secs(10);
+
+type Name = String<KEY>;
+type Devices = Mirror<Name, Device, [Slot<Name, Held<Device>>; DEVICES]>;
+type Link<'a> = Session<'a, 1, PACKET, DEVICES, KEY>;
+
+/// What the node keeps in RAM, apart from the network stack: a static of the board's.
+pub struct Memory<F: NorFlash> {
+    devices: Devices,
+    keep: Keep<F, DEVICES>,
+    link: Option<Link<'static>>,
+    packet: [u8; PACKET + 8],
+}
+
+/// Buffers of the connection; a static of the board's too.
+pub struct Buffers {
+    receive: [u8; WINDOW],
+    send: [u8; WINDOW],
+}
+
+impl Buffers {
+    /// Empty ones.
+    pub const EMPTY: Self = Self {
+        receive: [0; WINDOW],
+        send: [0; WINDOW],
+    };
+}
+
+impl<F: NorFlash> Memory<F> {
+    /// A node that knows nothing yet, and this flash, of at least two pages.
+    pub fn new(flash: F) -> Self {
+        Self {
+            devices: Mirror::array(),
+            keep: Keep::new(flash),
+            link: None,
+            packet: [0; PACKET + 8],
+        }
+    }
+
+    /// Counts the start, and puts the last state into effect. The start's number comes back.
+    ///
+    /// Flash that cannot be read is erased, and the node begins from nothing.
+    pub async fn start(&mut self, settings: &Settings<'_>) -> u32 {
+        let boot = match self.keep.boot().await {
+            Ok(boot) => boot,
+            Err(_) => {
+                log::warn!("flash cannot be read, and is erased");
+                let _ = self.keep.erase().await;
+                self.keep.boot().await.unwrap_or(0)
+            }
+        };
+        log::info!("node {}, boot {boot}", settings.name);
+        let mut output = Output;
+        let restored = self.keep.restore(&mut self.devices, &mut output, now());
+        match restored.await {
+            Ok(Restored::Nothing) => log::info!("restored nothing"),
+            Ok(Restored::At(revision)) => {
+                let devices = self.devices.informer().len();
+                log::info!("restored {devices} devices at {revision}");
+            }
+            Ok(Restored::Doubtful) => log::warn!("restored what was being saved, to be repaired"),
+            Err(_) => {
+                log::warn!("the last state cannot be read, and is erased");
+                let _ = self.keep.erase().await;
+                self.devices = Mirror::array();
+            }
+        }
+        boot
+    }
+
+    /// Watches for ever.
+    pub async fn run(
+        &mut self,
+        stack: Stack<'static>,
+        settings: &'static Settings<'static>,
+        key: &'static PresharedKey,
+        wanted: &'static [Wanted<'static>; 1],
+        random: &mut Random,
+        buffers: &mut Buffers,
+    ) -> Infallible {
+        let mut backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(10));
+        for endpoint in settings.upstream.iter().cycle() {
+            let config = Config {
+                silence: Duration::from_millis(settings.silence.into()),
+                ..Config::new(settings.name, Security::Sealed(key))
+            };
+            self.link = Some(Session::new(config, wanted, [], random.seed(), now()));
+            network::up(stack).await;
+            let mut socket = TcpSocket::new(stack, &mut buffers.receive, &mut buffers.send);
+            let save_every = Duration::from_millis(settings.save_every.into());
+            let (lost, was_live) = self.connect(&mut socket, endpoint, save_every).await;
+            log::warn!("link lost: {lost}");
+            self.save().await;
+            if was_live {
+                backoff.reset();
+            }
+            let wait = backoff.wait(random.number() as u32);
+            Timer::after_millis(wait.as_millis() as u64).await;
+        }
+        // Settings name at least one address, so this is not reached.
+        core::future::pending().await
+    }
+
+    /// One connection, from its beginning to its end: why it ended, and whether the node was ever in step.
+    async fn connect(
+        &mut self,
+        socket: &mut TcpSocket<'_>,
+        endpoint: &Endpoint,
+        save_every: Duration,
+    ) -> (Lost, bool) {
+        socket.set_timeout(Some(CONNECT));
+        let address = Ipv4Address::from(endpoint.address);
+        if socket.connect((address, endpoint.port)).await.is_err() {
+            return (Lost::NoConnection, false);
+        }
+        // From here on the link itself watches for silence.
+        socket.set_timeout(None);
+        let mut reported = None;
+        let mut open = false;
+        let mut save_at = now();
+        let lost = loop {
+            let Some(link) = &mut self.link else {
+                break Lost::Network;
+            };
+            let mut output = Output;
+            let mut feed = Watched(self.devices.feed(projected, &mut output));
+            let mut views: [&mut dyn View; 1] = [&mut feed];
+            let mut sent = true;
+            while let Some(bytes) = link.poll_output(&views, now(), &mut self.packet) {
+                sent &= socket.write_all(bytes).await.is_ok();
+            }
+            if let Some(ended) = link.ended() {
+                break Lost::Ended(ended);
+            }
+            if !sent {
+                break Lost::Network;
+            }
+            let due = match reported {
+                Some(_) => link.next_deadline().min(save_at),
+                None => link.next_deadline(),
+            };
+            let wait = Timer::at(moment(due));
+            match select(
+                socket.read_with(|bytes| (bytes.len(), take(link, bytes, &mut views))),
+                wait,
+            )
+            .await
+            {
+                Either::First(Ok(0)) | Either::First(Err(_)) => break Lost::Network,
+                Either::First(Ok(_)) | Either::Second(()) => {}
+            }
+            if link.is_open() && !open {
+                open = true;
+                log::info!("link to {address}:{} is open", endpoint.port);
+            }
+            let standing = link.standing(0);
+            if let Some(Standing::Failed { code, .. }) = standing {
+                log::warn!("the watch has failed: {code}");
+            }
+            if standing == Some(Standing::Live) {
+                self.report(&mut reported);
+            }
+            if now() >= save_at {
+                self.save().await;
+                save_at = match self.keep.is_behind(&mut self.devices) {
+                    true => now() + save_every,
+                    false => Instant::NEVER,
+                };
+            } else if save_at == Instant::NEVER && self.keep.is_behind(&mut self.devices) {
+                save_at = now() + save_every;
+            }
+        };
+        socket.abort();
+        let _ = embassy_time::with_timeout(CONNECT, socket.flush()).await;
+        (lost, reported.is_some())
+    }
+
+    /// Says where the node is, whenever that has changed.
+    fn report(&self, reported: &mut Option<Revision>) {
+        let devices = self.devices.informer();
+        let Some(revision) = devices.revision() else {
+            return;
+        };
+        if reported.replace(revision) != Some(revision) {
+            let digest = devices.digest();
+            log::info!(
+                "in step at {revision}: {} devices, digest {digest}",
+                devices.len()
+            );
+        }
+    }
+
+    async fn save(&mut self) {
+        match self.keep.save(&mut self.devices).await {
+            Ok(0) => {}
+            Ok(written) => {
+                let revision = self.devices.informer().revision().unwrap_or(Revision::ZERO);
+                log::info!("saved at {revision}: {written} written");
+            }
+            Err(_) => log::warn!("flash cannot be written"),
+        }
+    }
+}
+
+fn take(link: &mut Link<'_>, bytes: &[u8], views: &mut [&mut dyn View]) -> usize {
+    link.receive(bytes, views, now());
+    bytes.len()
+}
+
+/// What the settings ask for.
+pub fn wanted(settings: &'static Settings<'static>) -> Wanted<'static> {
+    let watch = &settings.watch;
+    Wanted {
+        scope: match watch.namespace {
+            "" => Scope::Resource,
+            namespace => Scope::Namespace(namespace),
+        },
+        labels: watch.labels,
+        fields: watch.fields,
+        projection: match watch.projection {
+            "" => PROJECTION,
+            projection => projection,
+        },
+        ..Wanted::all(watch.resource)
+    }
+}
+
+/// Why there is no connection any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    /// Nobody answered.
+    NoConnection,
+    /// It was closed, or nothing got through.
+    Network,
+    /// The session has ended.
+    Ended(Ended),
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoConnection => f.write_str("nobody answers"),
+            Self::Network => f.write_str("the connection was closed"),
+            Self::Ended(ended) => ended.fmt(f),
+        }
+    }
+}
+
+/// The time as the core counts it.
+fn now() -> Instant {
+    Instant::from_millis(embassy_time::Instant::now().as_millis())
+}
+
+/// A moment as embassy counts it; the last one that there is, if it is later.
+fn moment(at: Instant) -> embassy_time::Instant {
+    let ticks = at.as_millis().checked_mul(embassy_time::TICK_HZ / 1000);
+    ticks.map_or(
+        embassy_time::Instant::MAX,
+        embassy_time::Instant::from_ticks,
+    )
+}

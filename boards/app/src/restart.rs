@@ -1,0 +1,91 @@
+//! Why the board has restarted: a note in memory that a reset leaves as it is.
+//!
+//! The board finds a place for the note and knows how to reset; what is in it is here.
+
+use core::fmt::{self, Write};
+
+/// How much of a reason is kept.
+const TEXT: usize = 120;
+const SET: u32 = 0x5245_5354;
+
+/// The note. Any bytes make one, since memory that nobody has written holds anything.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Note {
+    set: u32,
+    len: u32,
+    text: [u8; TEXT],
+}
+
+impl Note {
+    /// Says nothing.
+    pub const BLANK: Self = Self {
+        set: 0,
+        len: 0,
+        text: [0; TEXT],
+    };
+
+    /// Says why.
+    pub fn because(why: fmt::Arguments<'_>) -> Self {
+        let mut note = Self {
+            set: SET,
+            ..Self::BLANK
+        };
+        // What does not fit is left out, which is no error.
+        let _ = note.write_fmt(why);
+        note
+    }
+
+    /// Says why, without formatting anything: for who has little stack.
+    pub fn because_of(why: &str) -> Self {
+        let mut note = Self {
+            set: SET,
+            ..Self::BLANK
+        };
+        let _ = note.write_str(why);
+        note
+    }
+
+    /// What it says, if anything.
+    pub fn reason(&self) -> Option<&str> {
+        let text = self.text.get(..self.len as usize)?;
+        let text = core::str::from_utf8(text).ok()?;
+        (self.set == SET).then_some(text)
+    }
+}
+
+/// Takes what fits, as one line of ASCII.
+impl Write for Note {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            let byte = if byte.is_ascii_graphic() { byte } else { b' ' };
+            if let Some(place) = self.text.get_mut(self.len as usize) {
+                *place = byte;
+                self.len += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_says_what_it_was_told_and_nothing_else() {
+        assert_eq!(Note::BLANK.reason(), None);
+        let note = Note::because(format_args!("panicked at {}:\nü", 7));
+        assert_eq!(note.reason(), Some("panicked at 7:   "));
+        let long = Note::because_of(&"x".repeat(500));
+        assert_eq!(long.reason().map(str::len), Some(TEXT));
+        for byte in [0xaa, 0xff] {
+            let garbage = Note {
+                set: SET,
+                len: u32::from_le_bytes([byte; 4]),
+                text: [byte; TEXT],
+            };
+            assert_eq!(garbage.reason(), None);
+        }
+    }
+}

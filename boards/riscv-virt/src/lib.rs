@@ -1,0 +1,19 @@
+//! QEMU's board `virt` with a 32-bit RISC-V processor.
+//!
+//! Everything in the firmware that touches hardware is here, and with it all the `unsafe`:
+//!
+//! - [`uart`]: text out
+//! - [`time`]: embassy's clock
+//! - [`network`]: Ethernet by virtio
+//! - [`flash`]: simulated flash, which survives a reset
+//! - [`restart`]: a panic or a fault restarts the board, and the next start knows why
+#![no_std]
+
+pub mod flash;
+mod interrupts;
+pub mod network;
+pub mod restart;
+pub mod time;
+pub mod uart;
+
+pub use interrupts::start as start_interrupts;

@@ -1,0 +1,83 @@
+//! What a board is told before it starts: its name and key, the network, where to connect, what to watch.
+//!
+//! ```text
+//!   node.toml + key file ──► provision ──► block in the image (ELF) ──► flashed, or run ──► Block::read
+//! ```
+//!
+//! An image is built without any of it, and has a blank [`Block`]. Who flashes or runs the image fills the block (the feature `provision`): one
+//! build serves every board, and keys are in no source, no build folder and no git.
+#![cfg_attr(not(feature = "provision"), no_std)]
+
+mod block;
+#[cfg(feature = "provision")]
+pub mod provision;
+
+pub use block::{Block, Unset};
+
+use heapless::Vec;
+use serde::{Deserialize, Serialize};
+
+/// The most addresses of an upstream.
+pub const MAX_UPSTREAM: usize = 4;
+
+/// Everything that one board is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings<'a> {
+    /// Its name on the node link.
+    pub name: &'a str,
+    /// Its key there.
+    pub key: [u8; 32],
+    /// Random bytes of its own, for boards without a random number generator.
+    pub seed: [u8; 32],
+    /// How it gets an address.
+    pub network: Network,
+    /// Where to connect, in this order.
+    pub upstream: Vec<Endpoint, MAX_UPSTREAM>,
+    /// What to watch.
+    #[serde(borrow)]
+    pub watch: Watch<'a>,
+    /// How long the other end may be silent, in milliseconds.
+    pub silence: u32,
+    /// How often what was learned is saved at most, in milliseconds: flash wears out.
+    pub save_every: u32,
+}
+
+/// How a board gets an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// Somebody hands it out.
+    Dhcp,
+    /// It is told.
+    Static {
+        /// The address.
+        address: [u8; 4],
+        /// How many bits of it are the network's.
+        prefix: u8,
+        /// The way out, if there is one.
+        gateway: Option<[u8; 4]>,
+    },
+}
+
+/// An address and a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// IPv4.
+    pub address: [u8; 4],
+    /// TCP.
+    pub port: u16,
+}
+
+/// What to watch; empty texts ask for anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch<'a> {
+    /// The resource, as in the API's paths.
+    pub resource: &'a str,
+    /// In this namespace only.
+    pub namespace: &'a str,
+    /// What the labels must be.
+    pub labels: &'a str,
+    /// What the fields must be.
+    pub fields: &'a str,
+    /// Where in an object the node finds what it reads, as a list of fields. Empty for the firmware's own.
+    pub projection: &'a str,
+}
