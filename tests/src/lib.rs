@@ -11,6 +11,7 @@
 //! - [`random`]: reproducible random bytes
 //! - `recorder`: judges recorded watches by what really happened (feature `storage`)
 //! - `reference`: a storage that is simple enough to be right (feature `storage`)
+//! - [`simulation`]: servers, relays and nodes in one thread, under a clock that is a number
 //! - `site`: objects in a storage, and a reader of them (feature `storage`)
 //! - `workload`: writers and watchers around a cache, recorded (feature `storage`)
 
@@ -33,6 +34,7 @@ pub mod random;
 pub mod recorder;
 #[cfg(feature = "storage")]
 pub mod reference;
+pub mod simulation;
 #[cfg(feature = "storage")]
 pub mod site;
 #[cfg(feature = "storage")]

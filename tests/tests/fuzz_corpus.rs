@@ -13,8 +13,6 @@ use ringwatch_tests::{
     random::Random,
 };
 
-/// For each target, of which the slowest takes a millisecond unoptimised; long searches are the fuzzer's.
-const RANDOM_INPUTS: u64 = 5_000;
 const LONGEST: usize = 512;
 
 #[test]
@@ -29,7 +27,7 @@ fn harnesses_take_their_corpus() {
 #[test]
 fn harnesses_take_random_bytes() {
     for target in TARGETS {
-        for seed in 0..RANDOM_INPUTS {
+        for seed in 0..target.inputs {
             let data = Random::new(seed).bytes(LONGEST);
             try_input(target, &data, &format!("seed {seed}"));
         }
@@ -41,7 +39,7 @@ fn harnesses_take_random_bytes() {
 fn harnesses_take_damaged_corpus() {
     for target in TARGETS {
         let corpus = corpus(target.name);
-        for seed in 0..RANDOM_INPUTS {
+        for seed in 0..target.inputs {
             let mut random = Random::new(seed);
             let (path, data) = &corpus[random.below(corpus.len())];
             let damaged = damage(data.clone(), &mut random);

@@ -73,19 +73,21 @@ impl Gateway {
             let grant = format!(r#"{{"user":"{name}","role":"{name}"}}"#);
             self.call("auth/user/grant", &grant);
         }
-        let (start, end) = (base64(start), base64(end));
-        self.call(
-            "auth/role/grant",
-            &format!(
-                r#"{{"name":"{user}","perm":{{"permType":"READWRITE","key":"{start}","range_end":"{end}"}}}}"#
-            ),
-        );
+        self.call("auth/role/grant", &right(user, start, end));
         self.call("auth/enable", "{}");
+    }
+
+    /// Lets a user read and write more keys, when a login is required.
+    pub fn grant(&self, user: &str, password: &str, start: &str, end: &str) {
+        let login = format!(r#"{{"name":"root","password":"{password}"}}"#);
+        let answer = self.call("auth/authenticate", &login);
+        let token = field(&answer, "token").expect("a token");
+        self.call_as(token, "auth/role/grant", &right(user, start, end));
     }
 
     /// This member's id and the leader's; `None` if it has none or does not answer.
     pub(super) fn member_and_leader(&self) -> Option<(String, String)> {
-        let answer = request(&self.address, "POST", "/v3/maintenance/status", "{}").ok()?;
+        let answer = request(&self.address, "", "POST", "/v3/maintenance/status", "{}").ok()?;
         Some((
             field(&answer, "member_id")?.to_owned(),
             field(&answer, "leader")?.to_owned(),
@@ -93,22 +95,39 @@ impl Gateway {
     }
 
     fn call(&self, what: &str, body: &str) -> String {
-        request(&self.address, "POST", &format!("/v3/{what}"), body)
+        self.call_as("", what, body)
+    }
+
+    fn call_as(&self, token: &str, what: &str, body: &str) -> String {
+        request(&self.address, token, "POST", &format!("/v3/{what}"), body)
             .unwrap_or_else(|why| panic!("{what}: {why}"))
     }
 }
 
-/// What is at `path`.
-pub(super) fn get(address: &str, path: &str) -> io::Result<String> {
-    request(address, "GET", path, "")
+/// The right of a role to keys from `start` to before `end`.
+fn right(role: &str, start: &str, end: &str) -> String {
+    let (start, end) = (base64(start), base64(end));
+    format!(
+        r#"{{"name":"{role}","perm":{{"permType":"READWRITE","key":"{start}","range_end":"{end}"}}}}"#
+    )
 }
 
-fn request(address: &str, method: &str, path: &str, body: &str) -> io::Result<String> {
+/// What is at `path`.
+pub(super) fn get(address: &str, path: &str) -> io::Result<String> {
+    request(address, "", "GET", path, "")
+}
+
+fn request(address: &str, token: &str, method: &str, path: &str, body: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
+    // An empty token is a wrong one to some versions of etcd.
+    let login = match token {
+        "" => String::new(),
+        token => format!("Authorization: {token}\r\n"),
+    };
     // Version 1.0, since its answers end with the connection and are not chunked.
     let head = format!(
-        "{method} {path} HTTP/1.0\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n",
+        "{method} {path} HTTP/1.0\r\nHost: {address}\r\n{login}Content-Length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes())?;

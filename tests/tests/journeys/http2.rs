@@ -39,9 +39,9 @@ async fn list_and_watch(store: Store) {
         "{CONFIG_MAPS}?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
     );
     let mut streamed = wire.watch(&path).await.expect("a watch");
-    let first = streamed.next().await.expect("an event");
+    let first = streamed.expect().await;
     assert_eq!((first.kind.as_str(), first.name()), ("ADDED", "a"));
-    let bookmark = streamed.next().await.expect("an event");
+    let bookmark = streamed.expect().await;
     assert_eq!(bookmark.kind, "BOOKMARK");
     assert_eq!(
         bookmark.object["metadata"]["annotations"]["k8s.io/initial-events-end"],
@@ -61,12 +61,12 @@ async fn list_and_watch(store: Store) {
     wire.ask(Method::DELETE, &format!("{CONFIG_MAPS}/b"), None)
         .await;
     for events in [&mut from_list, &mut streamed] {
-        let event = events.next().await.expect("an event");
+        let event = events.expect().await;
         // Just what the writer got.
         assert_eq!((event.kind.as_str(), &event.object), ("ADDED", &created));
-        let event = events.next().await.expect("an event");
+        let event = events.expect().await;
         assert_eq!((event.kind.as_str(), &event.object), ("MODIFIED", &changed));
-        let event = events.next().await.expect("an event");
+        let event = events.expect().await;
         assert_eq!((event.kind.as_str(), event.name()), ("DELETED", "b"));
         assert!(
             event.revision() > revision(&changed),

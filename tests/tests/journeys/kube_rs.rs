@@ -1,5 +1,7 @@
 //! kube-rs: what controllers in Rust are made of.
 
+mod kinds;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +22,17 @@ use crate::PATIENCE;
 use crate::program::Program;
 use crate::store::{Site, Store};
 
-/// The config maps of the namespace `default`, as the server's admin.
-async fn config_maps(program: &Program) -> Api<ConfigMap> {
+/// The server's admin.
+async fn client(program: &Program) -> Client {
     let kubeconfig = Kubeconfig::read_from(program.kubeconfig()).expect("a kubeconfig");
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-    let client = Client::try_from(config.expect("settings")).expect("a client");
-    Api::default_namespaced(client)
+    Client::try_from(config.expect("settings")).expect("a client")
+}
+
+/// The config maps of the namespace `default`, as the server's admin.
+async fn config_maps(program: &Program) -> Api<ConfigMap> {
+    Api::default_namespaced(client(program).await)
 }
 
 fn object(name: &str, value: &str) -> ConfigMap {
@@ -253,4 +259,46 @@ async fn a_watcher_loses_nothing_when_the_server_starts_again() {
             Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
+}
+
+#[tokio::test]
+async fn two_apply_to_one_object_on_embedded() {
+    two_apply(Store::Embedded).await;
+}
+
+#[tokio::test]
+async fn two_apply_to_one_object_on_etcd() {
+    two_apply(Store::Etcd(Version::V3_5)).await;
+}
+
+/// Server-side apply as controllers do it: each has its fields, and is told whose they are if not its own.
+async fn two_apply(store: Store) {
+    let site = Site::start(store);
+    let api = config_maps(&site.program).await;
+    let apply = async |manager: &str, data: serde_json::Value| {
+        let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data});
+        let params = PatchParams::apply(manager);
+        api.patch("a", &params, &Patch::Apply(&wanted)).await
+    };
+    let created = apply("one", json!({"x": "1"})).await.expect("created");
+    let both = apply("two", json!({"y": "1"})).await.expect("applied");
+    assert_eq!(both.metadata.uid, created.metadata.uid);
+    assert_eq!(both.data.expect("data").len(), 2);
+    let managers = both.metadata.managed_fields.expect("owners");
+    let names: Vec<_> = managers
+        .iter()
+        .filter_map(|owner| owner.manager.as_deref())
+        .collect();
+    assert_eq!(names, ["one", "two"]);
+    let refused = apply("two", json!({"x": "2"}))
+        .await
+        .expect_err("a conflict");
+    let kube::Error::Api(status) = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(status.code, 409);
+    assert_eq!(
+        status.message,
+        "Apply failed with 1 conflict: conflict with \"one\": .data.x"
+    );
 }

@@ -8,7 +8,9 @@ mod create;
 mod delete;
 mod describe;
 mod discover;
+mod kinds;
 mod read;
+mod server_side;
 mod wait;
 mod watch;
 
@@ -88,6 +90,19 @@ impl User {
         printed.stdout
     }
 
+    /// Runs the command until it succeeds, and gives what it then prints.
+    #[track_caller]
+    pub(crate) fn eventually(&self, line: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let printed = self.end_of(line, "");
+            if printed.success {
+                return printed.stdout;
+            }
+            assert!(begun.elapsed() < PATIENCE, "kubectl {line}: {printed:?}");
+        }
+    }
+
     /// What the command complains of. It must fail.
     #[track_caller]
     pub(crate) fn fail(&self, line: &str) -> String {
@@ -112,7 +127,14 @@ impl User {
 
     /// Returns when the server has as many watches of config maps, so that what follows is seen by them.
     pub(crate) fn until_watched(&self, watches: u32) {
-        let wanted = format!("ringwatch_watches{{resource=\"configmaps\"}} {watches}");
+        self.until_watching("configmaps", watches);
+    }
+
+    /// The same of another resource: its name, or its name and group with a dot between.
+    pub(crate) fn until_watching(&self, resource: &str, watches: u32) {
+        let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
+        let wanted =
+            format!("ringwatch_watches{{group=\"{group}\",resource=\"{resource}\"}} {watches}");
         let begun = Instant::now();
         while !self
             .run("get --raw /metrics")

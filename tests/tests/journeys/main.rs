@@ -3,7 +3,10 @@
 //! - `kubectl`: every command of which the requests are known, by an old and a recent `kubectl`
 //! - `kube_rs`: watchers, reflectors and controllers in Rust
 //! - `python`: list and watch by the official Python client
+//! - `node_link`: a second implementation of the node link, in Python, in sessions with the server
 //! - `http2`: list and watch over bare HTTP/2
+//! - `suites`: what Kubernetes' own end-to-end suites ask, in JSON and in protobuf
+//! - `unready`: a server that cannot read all of its storage yet
 //! - `replicas`: several servers on one etcd, and clients that move between them
 //!
 //! Nothing is mocked: TLS, tokens and storage are those that a user gets.
@@ -11,10 +14,13 @@
 mod http2;
 mod kube_rs;
 mod kubectl;
+mod node_link;
 mod program;
 mod python;
 mod replicas;
 mod store;
+mod suites;
+mod unready;
 mod wire;
 
 use std::time::Duration;

@@ -17,6 +17,7 @@ pub(crate) struct Program {
     folder: Folder,
     flags: Vec<String>,
     address: SocketAddr,
+    link: Option<SocketAddr>,
     child: Option<Child>,
 }
 
@@ -27,6 +28,7 @@ impl Program {
             folder: Folder::new(),
             flags: flags.iter().map(ToString::to_string).collect(),
             address: ([127, 0, 0, 1], 0).into(),
+            link: None,
             child: None,
         };
         program.restart();
@@ -49,12 +51,21 @@ impl Program {
             .expect("the server's program");
         let output = child.stdout.take().expect("its output");
         self.child = Some(child);
-        let ready = BufReader::new(output).lines().find_map(|line| {
-            let line = line.ok()?;
-            let (_, url) = line.split_once("listens on https://")?;
-            url.parse().ok()
-        });
-        self.address = ready.unwrap_or_else(|| panic!("the server ended:\n{}", self.words()));
+        let mut said = String::new();
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            said.extend([line.as_str(), "\n"]);
+            // The last one, after which nothing is waited for.
+            if line.contains("admin.kubeconfig: ") {
+                break;
+            }
+        }
+        let address = |before| {
+            let (_, rest) = said.split_once(before)?;
+            rest.split_ascii_whitespace().next()?.parse().ok()
+        };
+        self.address = address("listens on https://")
+            .unwrap_or_else(|| panic!("the server ended:\n{}", self.words()));
+        self.link = address("node link: ");
     }
 
     /// Ends it as `kill -9` does.
@@ -69,6 +80,11 @@ impl Program {
     /// Where it listens for HTTPS.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it listens for nodes, if it does.
+    pub(crate) fn link(&self) -> Option<SocketAddr> {
+        self.link
     }
 
     /// What makes one its admin.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::Method;
 use ringwatch_tests::etcd::{Server, Version};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
 use crate::program::Program;
@@ -93,29 +94,29 @@ async fn a_client_that_moves_at_every_event_loses_and_repeats_nothing() {
 /// Every watcher goes on where it was, on the server that is left: no list, no gap, nothing twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn watchers_of_a_killed_server_resume_on_the_other() {
-    const WATCHERS: usize = 200;
-    const CONNECTIONS: usize = 4;
+    const WATCHERS: usize = 500;
+    /// They share connections, as the watches of one process do. All connect anew at the same moment.
+    const CONNECTIONS: usize = 20;
     const CHANGES: u64 = 150;
     const KILL_AFTER: u64 = 60;
     let etcd = Server::start(Version::V3_5);
     let flags = ["--etcd", &etcd.endpoint()];
     let mut killed = Program::start(&flags);
-    let left = Program::start(&flags);
-    let other = Wire::connect(&left).await;
-    other
+    let left = Arc::new(Program::start(&flags));
+    let writer = Wire::connect(&left).await;
+    writer
         .ask(Method::POST, CONFIG_MAPS, Some(object("a", 0)))
         .await;
-    let start = revision(&other.get(CONFIG_MAPS).await);
+    let start = revision(&writer.get(CONFIG_MAPS).await);
 
     let mut watchers = JoinSet::new();
-    let other = Arc::new(other);
     for _ in 0..CONNECTIONS {
         let wire = Wire::connect(&killed).await;
+        let other = Arc::new(OnceCell::new());
         for _ in 0..WATCHERS / CONNECTIONS {
-            let events = wire.watch(&watch_from(start)).await.expect("a watch");
-            let other = other.clone();
+            let mut events = wire.watch(&watch_from(start)).await.expect("a watch");
+            let (left, other) = (left.clone(), other.clone());
             watchers.spawn(async move {
-                let mut events = events;
                 let mut moves = 0;
                 let mut last = start;
                 let mut seen = Vec::new();
@@ -128,6 +129,7 @@ async fn watchers_of_a_killed_server_resume_on_the_other() {
                         }
                         None => {
                             moves += 1;
+                            let other = other.get_or_init(|| Wire::connect(&left)).await;
                             events = other.watch(&watch_from(last)).await.expect("a watch");
                         }
                     }
@@ -139,7 +141,7 @@ async fn watchers_of_a_killed_server_resume_on_the_other() {
 
     let path = format!("{CONFIG_MAPS}/a");
     for number in 1..=CHANGES {
-        other
+        writer
             .ask(Method::PUT, &path, Some(object("a", number)))
             .await;
         if number == KILL_AFTER {
@@ -155,4 +157,83 @@ async fn watchers_of_a_killed_server_resume_on_the_other() {
         done += 1;
     }
     assert_eq!(done, WATCHERS);
+}
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+fn definition(number: usize) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("things{number}.example.com")},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": format!("things{number}"), "kind": format!("Thing{number}")},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            }}}],
+        },
+    })
+}
+
+/// Whoever hears from one server that a kind is there finds it at the other, at once; and whoever hears that it is gone, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kind_that_one_server_lets_in_is_served_by_the_other() {
+    const KINDS: usize = 12;
+    let etcd = Server::start(Version::V3_5);
+    let flags = ["--etcd", &etcd.endpoint()];
+    let programs = [Program::start(&flags), Program::start(&flags)];
+    let wires = [
+        Wire::connect(&programs[0]).await,
+        Wire::connect(&programs[1]).await,
+    ];
+    for number in 0..KINDS {
+        let [here, there] = if number % 2 == 0 {
+            [&wires[0], &wires[1]]
+        } else {
+            [&wires[1], &wires[0]]
+        };
+        let name = format!("things{number}.example.com");
+        here.ask(Method::POST, DEFINITIONS, Some(definition(number)))
+            .await;
+        let path = format!("{DEFINITIONS}/{name}");
+        let watch = format!("{DEFINITIONS}?watch=true&fieldSelector=metadata.name%3D{name}");
+        let mut events = here.watch(&watch).await.expect("a watch");
+        loop {
+            let event = events.next().await.expect("an event");
+            if event.object.to_string().contains("InitialNamesAccepted") {
+                break;
+            }
+        }
+        let kind = format!("/apis/example.com/v1/namespaces/default/things{number}");
+        let object = json!({
+            "apiVersion": "example.com/v1", "kind": format!("Thing{number}"), "metadata": {"name": "a"},
+        });
+        there.ask(Method::POST, &kind, Some(object)).await;
+        let listed = here.get(&kind).await;
+        assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
+        // Deleted at the other, with its instance.
+        let mut instances = here
+            .watch(&format!(
+                "{kind}?watch=true&resourceVersion={}",
+                revision(&listed)
+            ))
+            .await
+            .expect("a watch");
+        there.ask(Method::DELETE, &path, None).await;
+        let event = instances.next().await.expect("the end of the instance");
+        assert_eq!(event.kind, "DELETED");
+        assert_eq!(instances.next().await.map(|event| event.kind), None);
+        loop {
+            let event = events.next().await.expect("an event");
+            if event.kind == "DELETED" {
+                break;
+            }
+        }
+    }
+    for wire in &wires {
+        let left = wire.get(DEFINITIONS).await;
+        assert_eq!(left["items"], json!([]));
+    }
 }

@@ -22,15 +22,21 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn start(store: Store) -> Self {
+        Self::start_with(store, &[])
+    }
+
+    /// The same with more flags.
+    pub(crate) fn start_with(store: Store, flags: &[&str]) -> Self {
         match store {
             Store::Embedded => Self {
-                program: Program::start(&[]),
+                program: Program::start(flags),
                 _etcd: None,
             },
             Store::Etcd(version) => {
                 let etcd = Server::start(version);
+                let endpoint = etcd.endpoint();
                 Self {
-                    program: Program::start(&["--etcd", &etcd.endpoint()]),
+                    program: Program::start(&[&["--etcd", &endpoint], flags].concat()),
                     _etcd: Some(etcd),
                 }
             }

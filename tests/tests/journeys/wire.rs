@@ -1,9 +1,12 @@
-//! A client that is HTTP/2 and TLS and nothing else: it knows what a watch's lines are, and no Kubernetes.
+//! A client that is HTTP/2 and TLS and nothing else: it knows what a watch's events are, and no Kubernetes.
+
+mod events;
+mod form;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -17,6 +20,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+pub(crate) use events::{Event, Events};
+pub(crate) use form::Form;
+
 use crate::PATIENCE;
 use crate::program::Program;
 
@@ -26,6 +32,25 @@ pub(crate) struct Wire {
     sender: SendRequest<Full<Bytes>>,
     origin: String,
     token: String,
+    /// How bodies are written.
+    form: Form,
+    headers: HeaderMap,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// The header of this name; empty without.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.map_or("", |value| value.to_str().expect("text"))
+    }
 }
 
 impl Wire {
@@ -57,7 +82,27 @@ impl Wire {
             sender,
             origin: format!("https://{address}"),
             token: program.token(),
+            form: Form::Json,
+            headers: HeaderMap::new(),
         }
+        .speaking(Form::Json)
+    }
+
+    /// The same connection, on which this form is sent and asked for.
+    pub(crate) fn speaking(&self, form: Form) -> Self {
+        let wire = Self {
+            form,
+            ..self.clone()
+        };
+        wire.with(ACCEPT.as_str(), form.accept())
+    }
+
+    /// The same connection, with this header in every request.
+    pub(crate) fn with(&self, name: &'static str, value: &str) -> Self {
+        let mut wire = self.clone();
+        wire.headers
+            .insert(name, value.parse().expect("the value of a header"));
+        wire
     }
 
     /// The answer to a request, which must succeed.
@@ -69,11 +114,12 @@ impl Wire {
         body: Option<Value>,
     ) -> impl Future<Output = Value> + use<> {
         let request = format!("{method} {path}");
-        let answer = self.clone().answer(method, path.to_owned(), body);
+        let (wire, path) = (self.clone(), path.to_owned());
         async move {
-            let (status, answer) = answer.await;
-            assert!(status.is_success(), "{request}: {status}: {answer}");
-            answer
+            let answer = wire.answer(method, &path, body).await;
+            let (status, body) = (answer.status, answer.body);
+            assert!(status.is_success(), "{request}: {status}: {body}");
+            body
         }
     }
 
@@ -82,96 +128,53 @@ impl Wire {
         self.ask(Method::GET, path, None).await
     }
 
-    /// A watch. `None` if there is no longer a server to ask.
-    pub(crate) async fn watch(&self, path: &str) -> Option<Events> {
-        let answer = self.clone().send(Method::GET, path, None).await?;
-        assert_eq!(answer.status(), StatusCode::OK, "{path}");
-        Some(Events {
-            body: answer.into_body(),
-            buffer: Vec::new(),
-        })
+    /// The text at a path, whatever the status.
+    pub(crate) async fn text(&self, path: &str) -> String {
+        let answer = self.send(Method::GET, path, None).await;
+        let body = answer.expect("an answer").into_body();
+        let bytes = body.collect().await.expect("a body").to_bytes();
+        String::from_utf8(bytes.into()).expect("text")
     }
 
-    async fn answer(
-        self,
-        method: Method,
-        path: String,
-        body: Option<Value>,
-    ) -> (StatusCode, Value) {
-        let answer = self.send(method, &path, body).await.expect("an answer");
-        let status = answer.status();
-        let body = answer
-            .into_body()
-            .collect()
-            .await
-            .expect("a body")
-            .to_bytes();
-        (status, serde_json::from_slice(&body).expect("JSON"))
+    /// A watch. `None` if there is no longer a server to ask.
+    pub(crate) async fn watch(&self, path: &str) -> Option<Events> {
+        let answer = self.send(Method::GET, path, None).await?;
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+        let form = Form::of(answer.headers());
+        Some(Events::new(answer.into_body(), form))
+    }
+
+    /// The answer to a request, whatever it is.
+    pub(crate) async fn answer(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let answer = self.send(method, path, body).await.expect("an answer");
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        Answer {
+            status: head.status,
+            body: Form::of(&head.headers).read(&body),
+            headers: head.headers,
+        }
     }
 
     async fn send(
-        mut self,
+        &self,
         method: Method,
         path: &str,
         body: Option<Value>,
     ) -> Option<http::Response<Incoming>> {
-        let body = body.map(|body| body.to_string()).unwrap_or_default();
-        let request = Request::builder()
+        let body = body.map(|body| self.form.write(&body)).unwrap_or_default();
+        let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.origin))
             .header(AUTHORIZATION, format!("Bearer {}", self.token))
-            .header(ACCEPT, "application/json")
-            .header(CONTENT_TYPE, "application/json")
+            .header(CONTENT_TYPE, self.form.content_type())
             .body(Full::new(Bytes::from(body)))
             .expect("a request");
-        self.sender.ready().await.ok()?;
-        let answer = timeout(PATIENCE, self.sender.send_request(request)).await;
+        request.headers_mut().extend(self.headers.clone());
+        let mut sender = self.sender.clone();
+        sender.ready().await.ok()?;
+        let answer = timeout(PATIENCE, sender.send_request(request)).await;
         answer.expect("an answer in time").ok()
-    }
-}
-
-/// The events of a watch.
-pub(crate) struct Events {
-    body: Incoming,
-    /// What has come of lines that were not asked for yet.
-    buffer: Vec<u8>,
-}
-
-impl Events {
-    /// The next one; `None` when the watch has ended, be it because the server has.
-    pub(crate) async fn next(&mut self) -> Option<Event> {
-        loop {
-            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<_> = self.buffer.drain(..=end).collect();
-                let mut event: Value = serde_json::from_slice(&line).expect("JSON");
-                return Some(Event {
-                    kind: event["type"].as_str().expect("a type").to_owned(),
-                    object: event["object"].take(),
-                });
-            }
-            let frame = timeout(PATIENCE, self.body.frame()).await;
-            let frame = frame.expect("an event in time")?.ok()?;
-            if let Some(bytes) = frame.data_ref() {
-                self.buffer.extend_from_slice(bytes);
-            }
-        }
-    }
-}
-
-/// An event of a watch.
-#[derive(Debug)]
-pub(crate) struct Event {
-    pub(crate) kind: String,
-    pub(crate) object: Value,
-}
-
-impl Event {
-    pub(crate) fn name(&self) -> &str {
-        self.object["metadata"]["name"].as_str().expect("a name")
-    }
-
-    pub(crate) fn revision(&self) -> u64 {
-        revision(&self.object)
     }
 }
 

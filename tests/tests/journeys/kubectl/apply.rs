@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::kubectl::{User, journeys};
 
-journeys!(an_object, a_list_with_keys, server_side);
+journeys!(an_object, a_list_with_keys);
 
 fn config_map(data: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {data}\n")
@@ -65,15 +65,4 @@ fn a_list_with_keys(user: &User) {
         "deployment.apps/web image updated\n"
     );
     assert_eq!(containers(), "b=b:3,");
-}
-
-/// Refused as long as it is not served: in the words by which `kubectl` knows that, and with nothing stored.
-fn server_side(user: &User) {
-    user.file("a.yaml", &config_map("{x: '1'}"));
-    let complaint = user.fail("apply --server-side -f a.yaml");
-    assert!(
-        complaint.contains("Server-side apply not available on the server"),
-        "{complaint}"
-    );
-    assert_eq!(user.run("get cm"), "");
 }

@@ -1,0 +1,151 @@
+//! A hostile peer at either end of the node link.
+
+use core::time::Duration;
+
+use ringwatch_core::{
+    history::History,
+    key::Key,
+    link::{
+        Framing, Seed,
+        frame::Origin,
+        node::{self, Mirror, Security, View, Wanted, projected},
+        serve::{self, Admission, Content, Local, LocalWatch},
+    },
+    object::{Change, Object},
+    revision::Revision,
+    store::Store,
+    time::Instant,
+};
+
+use crate::input::Input;
+
+#[derive(Clone, Debug)]
+struct Lamp(&'static str);
+
+impl Object for Lamp {
+    fn key(&self) -> Key<'_> {
+        Key::checked_before(self.0)
+    }
+    fn revision(&self) -> Revision {
+        Revision::new(3)
+    }
+    fn label(&self, _: &str) -> Option<&str> {
+        None
+    }
+    fn field(&self, _: &str) -> Option<&str> {
+        None
+    }
+}
+
+impl Content for Lamp {
+    fn json(&self) -> &[u8] {
+        br#"{"kind":"Lamp","spec":{"level":7,"note":"some words that make it longer than a small packet, by a little, at least"}}"#
+    }
+}
+
+/// More bytes than that come as well in two runs.
+const LONGEST: usize = 4_096;
+
+/// The bytes in pieces, either as they are or each as a whole packet. The first byte chooses.
+fn pieces(data: &[u8], mut take: impl FnMut(&[u8])) {
+    let mut input = Input::new(&data[..data.len().min(LONGEST)]);
+    let raw = input.byte().is_some_and(|byte| byte % 2 == 0);
+    while let Some(len) = input.byte() {
+        let piece = input.bytes(len.into());
+        if raw {
+            take(piece);
+        } else {
+            let len = u16::try_from(piece.len()).expect("a byte");
+            take(&[&len.to_le_bytes(), piece].concat());
+        }
+    }
+}
+
+/// A node sends anything, at once or after a good beginning. The serving end does not panic, and what it sends is bounded by what it has.
+pub fn serve(data: &[u8]) {
+    let mut store = Store::<heapless::String<16>, Lamp, [_; 2]>::array();
+    let mut history = History::<Change<Lamp>, [_; 2]>::array();
+    for key in ["a/x", "b"] {
+        let owned = key.try_into().expect("short");
+        store.put(owned, Revision::new(3), Lamp(key)).expect("room");
+    }
+    store.advance(Revision::new(3));
+    history.reset(Revision::new(3));
+    let source = Local {
+        resource: "lamps",
+        origin: Origin([1; 8]),
+        store: &store,
+        history: &history,
+        in_step: Instant::from_millis(0),
+    }
+    .selecting::<16>();
+    let access = |_: &str, _: bool| Admission::Plain;
+    let mut now = Instant::from_millis(0);
+    let config = serve::Config::default();
+    let mut session = serve::Session::<LocalWatch<heapless::String<16>, 16>, Lamp, 3, 512, 2>::new(
+        config,
+        Seed::new([1; 32]),
+        now,
+    );
+    pieces(data, |bytes| {
+        now = now + Duration::from_millis(100);
+        session.receive(bytes, &access, &source, now);
+        let mut out = [0; 600];
+        let mut packets = 0;
+        while session.poll_output(&source, now, &mut out).is_some() {
+            packets += 1;
+            assert!(packets < 1_000, "it does not come to rest");
+        }
+        assert!(
+            session.ended().is_some() || session.next_deadline() > now,
+            "a deadline in the past"
+        );
+    });
+}
+
+/// The serving end sends anything. The node does not panic, its view stays bounded, and it comes to rest.
+pub fn node(data: &[u8]) {
+    let wanted = [
+        Wanted {
+            projection: "spec.level:u32",
+            credit: 50,
+            ..Wanted::all("lamps")
+        },
+        Wanted::all("lamps"),
+    ];
+    let mut now = Instant::from_millis(0);
+    let config = node::Config {
+        framing: Framing::Stream,
+        ..node::Config::new("a", Security::PlainText)
+    };
+    let seed = Seed::new([1; 32]);
+    let mut session =
+        node::Session::<2, 300, 3, 8, [u8; 64]>::new(config, &wanted, [0; 64], seed, now);
+    let mut first = Mirror::<heapless::String<8>, (Option<u32>,), [_; 3]>::array();
+    let mut second = Mirror::<heapless::String<8>, (Option<u32>,), [_; 3]>::array();
+    let (mut one, mut two) = ((), ());
+    let mut first = first.feed(projected, &mut one);
+    let mut second = second.feed(
+        |body| Some((body.first().map(|byte| u32::from(*byte)),)),
+        &mut two,
+    );
+    let mut views: [&mut dyn View; 2] = [&mut first, &mut second];
+    let mut out = [0; 320];
+    assert!(
+        session.poll_output(&views, now, &mut out).is_some(),
+        "a hello"
+    );
+    pieces(data, |bytes| {
+        now = now + Duration::from_millis(100);
+        session.receive(bytes, &mut views, now);
+        let mut packets = 0;
+        while session.poll_output(&views, now, &mut out).is_some() {
+            packets += 1;
+            assert!(packets < 100, "it does not come to rest");
+        }
+        assert!(
+            session.ended().is_some() || session.next_deadline() > now,
+            "a deadline in the past"
+        );
+    });
+}

@@ -1,0 +1,156 @@
+//! A board in QEMU: what it prints, its network cable, its reset button.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Instant;
+
+use ringwatch_tests::etcd::Folder;
+
+use crate::PATIENCE;
+use crate::site::variable;
+
+/// A board, as QEMU has it.
+pub(crate) struct Machine {
+    name: &'static str,
+    /// How its QEMU is found.
+    qemu: &'static str,
+    arguments: &'static str,
+    /// How the image of its node is found.
+    image: &'static str,
+}
+
+pub(crate) const AN385: Machine = Machine {
+    name: "mps2-an385",
+    qemu: "RINGWATCH_QEMU_ARM",
+    arguments: "-nic user,model=lan9118,id=cable",
+    image: "RINGWATCH_NODE_MPS2_AN385",
+};
+pub(crate) const AN386: Machine = Machine {
+    name: "mps2-an386",
+    image: "RINGWATCH_NODE_MPS2_AN386",
+    ..AN385
+};
+pub(crate) const RISCV: Machine = Machine {
+    name: "virt",
+    qemu: "RINGWATCH_QEMU_RISCV",
+    arguments: "-m 32M -bios none -global virtio-mmio.force-legacy=false -netdev user,id=cable -device virtio-net-device,netdev=cable",
+    image: "RINGWATCH_NODE_RISCV_VIRT",
+};
+
+impl Machine {
+    /// The image of its node, without settings.
+    pub(crate) fn image(&self) -> PathBuf {
+        variable(self.image)
+    }
+}
+
+/// A board that runs. It ends with this value.
+pub(crate) struct Node {
+    child: Child,
+    lines: Receiver<String>,
+    said: Vec<String>,
+    monitor: UnixStream,
+    _folder: Folder,
+}
+
+impl Node {
+    /// Boots an image on a network of its own, in which this machine is 10.0.2.2.
+    pub(crate) fn boot(machine: &Machine, image: &Path) -> Self {
+        let folder = Folder::new();
+        let monitor = folder.path().join("monitor");
+        let mut command = Command::new(variable(machine.qemu));
+        // Set if it is not installed.
+        if let Some(files) = env::var_os(format!("{}_FILES", machine.qemu)) {
+            command.arg("-L").arg(files);
+        }
+        if let Some(libraries) = env::var_os(format!("{}_LIBRARIES", machine.qemu)) {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
+        let mut child = command
+            .args(["-M", machine.name, "-display", "none", "-serial", "stdio"])
+            .args(machine.arguments.split(' '))
+            .arg("-monitor")
+            .arg(format!("unix:{},server=on,wait=off", monitor.display()))
+            .arg("-kernel")
+            .arg(image)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("QEMU");
+        let output = child.stdout.take().expect("its output");
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            // Who does not listen any more has seen enough.
+            lines.for_each(|line| drop(sender.send(line.trim_end().to_owned())));
+        });
+        let monitor = connect(&monitor);
+        Self {
+            child,
+            lines,
+            said: Vec::new(),
+            monitor,
+            _folder: folder,
+        }
+    }
+
+    /// Waits until it says something with this text in it.
+    pub(crate) fn until(&mut self, text: &str) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(line) = self.lines.recv_timeout(left) else {
+                panic!("it does not say {text:?}, but:\n{}", self.said.join("\n"));
+            };
+            let found = line.contains(text);
+            self.said.push(line);
+            if found {
+                return;
+            }
+        }
+    }
+
+    /// Pulls its network cable.
+    pub(crate) fn cut(&mut self) {
+        self.command("set_link cable off");
+    }
+
+    /// Puts it back.
+    pub(crate) fn mend(&mut self) {
+        self.command("set_link cable on");
+    }
+
+    /// Presses its reset button.
+    pub(crate) fn reset(&mut self) {
+        self.command("system_reset");
+    }
+
+    fn command(&mut self, line: &str) {
+        writeln!(self.monitor, "{line}").expect("QEMU's monitor");
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// QEMU's monitor, as soon as it is there.
+fn connect(path: &Path) -> UnixStream {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match UnixStream::connect(path) {
+            Ok(stream) => return stream,
+            Err(error) if Instant::now() > end => panic!("{}: {error}", path.display()),
+            Err(_) => thread::yield_now(),
+        }
+    }
+}
