@@ -3,6 +3,8 @@
 use std::{
     fmt::{self, Display},
     process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
 };
 
 /// Why a task stopped: one message for the person at the terminal.
@@ -73,6 +75,25 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     output(command).is_ok_and(|output| output.status.success())
 }
 
+/// How long to wait before something is fetched again: mirrors and networks have moments.
+const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+
+/// Fetches something, and tries again when that fails. What is left over from a failed try must not be in the way of the next.
+pub(crate) fn persistently<T>(fetch: impl Fn() -> Result<T>) -> Result<T> {
+    again(&PAUSES, fetch)
+}
+
+fn again<T>(pauses: &[Duration], fetch: impl Fn() -> Result<T>) -> Result<T> {
+    for pause in pauses {
+        match fetch() {
+            Err(failure) => println!("    {failure}\n    trying again in {pause:?}"),
+            fetched => return fetched,
+        }
+        thread::sleep(*pause);
+    }
+    fetch()
+}
+
 /// The command as a person would type it, with the folder if that is not the current one.
 pub(crate) fn line(command: &Command) -> String {
     let words: Vec<_> = std::iter::once(command.get_program())
@@ -88,6 +109,8 @@ pub(crate) fn line(command: &Command) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -99,6 +122,24 @@ mod tests {
         );
         let failure = run(&mut Command::new("no-such-program")).unwrap_err();
         assert!(failure.to_string().starts_with("`no-such-program`: "));
+    }
+
+    #[test]
+    fn what_fails_is_fetched_again_but_not_for_ever() {
+        let failing_until = |good: u32| {
+            let tries = Cell::new(0);
+            let fetched = again(&[Duration::ZERO; 2], || {
+                tries.set(tries.get() + 1);
+                if tries.get() < good {
+                    return Err(Failure::new(format!("try {}", tries.get())));
+                }
+                Ok(tries.get())
+            });
+            fetched.map_err(|failure| failure.to_string())
+        };
+        assert_eq!(failing_until(1), Ok(1));
+        assert_eq!(failing_until(3), Ok(3));
+        assert_eq!(failing_until(4), Err("try 3".to_owned()));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::{path::PathBuf, process::Command, time::Duration};
 
 use crate::{
     command::{Context, Result, run},
-    places, qemu,
-    size::Sizes,
+    places,
+    qemu::{self, Emulator},
     toolchain::Toolchain,
 };
 
@@ -16,43 +16,118 @@ pub(crate) struct Firmware {
     pub(crate) binary: &'static str,
     pub(crate) board: &'static Board,
     pub(crate) what: &'static str,
+    /// What it may take, if that is promised.
+    pub(crate) budget: Option<Budget>,
+}
+
+/// The most bytes of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) flash: u64,
+    pub(crate) ram: u64,
+    /// Of which in the static `MEMORY`, which is all that is ours.
+    pub(crate) own_ram: u64,
 }
 
 /// Where firmware runs.
 #[derive(Debug)]
 pub(crate) struct Board {
+    pub(crate) name: &'static str,
+    pub(crate) chip: &'static str,
     pub(crate) target: &'static str,
     /// QEMU's name for it.
     pub(crate) machine: &'static str,
+    pub(crate) emulator: &'static Emulator,
 }
 
 pub(crate) const MPS2: Board = Board {
+    name: "qemu-mps2-an385",
+    chip: "Cortex-M3",
     target: "thumbv7m-none-eabi",
     machine: "mps2-an385",
+    emulator: &qemu::ARM,
+};
+pub(crate) const MPS2_M4F: Board = Board {
+    name: "qemu-mps2-an386",
+    chip: "Cortex-M4F",
+    target: "thumbv7em-none-eabihf",
+    machine: "mps2-an386",
+    emulator: &qemu::ARM,
+};
+pub(crate) const RISCV: Board = Board {
+    name: "qemu-riscv-virt",
+    chip: "riscv32imac",
+    target: "riscv32imac-unknown-none-elf",
+    machine: "virt",
+    emulator: &qemu::RISCV,
 };
 
-pub(crate) const BOARDS: &[Board] = &[MPS2];
+pub(crate) const BOARDS: &[Board] = &[MPS2, MPS2_M4F, RISCV];
+
+const NODE_BUDGET: Budget = Budget {
+    flash: 160 * 1024,
+    ram: 48 * 1024,
+    own_ram: 8 * 1024,
+};
 
 pub(crate) const SELFCHECK: Firmware = Firmware {
     package: "selfcheck",
     binary: "selfcheck",
     board: &MPS2,
     what: "exercises the core, exits with 0 if all is well",
+    budget: None,
+};
+pub(crate) const RESTARTS: Firmware = Firmware {
+    package: "qemu-mps2",
+    binary: "mps2-restarts",
+    board: &MPS2,
+    what: "breaks in three ways, and says why after each restart",
+    budget: None,
 };
 pub(crate) const NODE: Firmware = Firmware {
+    package: "qemu-mps2",
+    binary: "mps2-node",
+    board: &MPS2,
+    what: "the node, with network and encryption",
+    budget: Some(NODE_BUDGET),
+};
+pub(crate) const NODE_M4F: Firmware = Firmware {
+    board: &MPS2_M4F,
+    ..NODE
+};
+pub(crate) const NODE_RISCV: Firmware = Firmware {
+    package: "qemu-riscv-virt",
+    binary: "riscv-node",
+    board: &RISCV,
+    // The promise is for a Cortex-M3, whose code is denser.
+    budget: None,
+    ..NODE
+};
+pub(crate) const SMALLEST: Firmware = Firmware {
     package: "smallest-node",
     binary: "node",
     board: &MPS2,
     what: "the smallest node, for the size budget",
+    budget: None,
 };
 pub(crate) const BASELINE: Firmware = Firmware {
     package: "smallest-node",
     binary: "baseline",
     board: &MPS2,
     what: "the same without the core",
+    budget: None,
 };
 
-pub(crate) const ALL: &[Firmware] = &[SELFCHECK, NODE, BASELINE];
+pub(crate) const ALL: &[Firmware] = &[
+    NODE, NODE_M4F, NODE_RISCV, SELFCHECK, RESTARTS, SMALLEST, BASELINE,
+];
+
+/// How the tests learn where a node's image is.
+pub(crate) const NODES: &[(&str, Firmware)] = &[
+    ("RINGWATCH_NODE_MPS2_AN385", NODE),
+    ("RINGWATCH_NODE_MPS2_AN386", NODE_M4F),
+    ("RINGWATCH_NODE_RISCV_VIRT", NODE_RISCV),
+];
 
 impl Firmware {
     /// Builds it in the release profile; the path of the ELF file.
@@ -70,42 +145,39 @@ impl Firmware {
     /// Builds and boots it; fails unless it exits with 0 within `limit`.
     pub(crate) fn boot(&self, limit: Duration) -> Result<()> {
         let elf = self.build()?;
-        qemu::boot(self.board.machine, &elf, limit).context(format!(
+        qemu::boot(self.board, &elf, limit).context(format!(
             "firmware `{}` on {}",
             self.binary, self.board.machine
         ))
     }
 }
 
-/// Builds all firmware and lists it.
-pub(crate) fn list() -> Result<()> {
-    let mut lines = Vec::new();
-    for firmware in ALL {
-        let sizes = Sizes::of(&firmware.build()?)?;
-        lines.push(format!(
-            "{:<10} {:<20} {:<11} {:>7} B {:>7} B  {}",
-            firmware.binary,
-            firmware.board.target,
-            firmware.board.machine,
-            sizes.flash,
-            sizes.ram,
-            firmware.what
-        ));
-    }
-    println!(
-        "{:<10} {:<20} {:<11} {:>9} {:>9}",
-        "firmware", "target", "QEMU", "flash", "RAM"
-    );
-    lines.iter().for_each(|line| println!("{line}"));
-    println!("\nThe files are in {}.", target_folder().display());
-    Ok(())
-}
+/// What is built for RISC-V only.
+const RISCV_PACKAGES: [&str; 2] = ["riscv-virt", "qemu-riscv-virt"];
 
 /// The linter over all firmware, warnings denied.
 pub(crate) fn lint() -> Result<()> {
-    run(cargo(MPS2.target)?
-        .args(["clippy", "--release", "--workspace"])
-        .args(["--target", MPS2.target, "--", "-D", "warnings"]))
+    let mut arm = cargo(MPS2.target)?;
+    arm.args(["clippy", "--release", "--workspace"]);
+    let mut riscv = cargo(RISCV.target)?;
+    riscv.args(["clippy", "--release"]);
+    for package in RISCV_PACKAGES {
+        arm.args(["--exclude", package]);
+        riscv.args(["--package", package]);
+    }
+    run(arm.args(["--target", MPS2.target, "--", "-D", "warnings"]))?;
+    run(riscv.args(["--target", RISCV.target, "--", "-D", "warnings"]))
+}
+
+/// What of the firmware can be tested on this machine: settings, and what is kept through every loss of power.
+pub(crate) fn host_tests() -> Result<()> {
+    let mut cargo = Command::new("cargo");
+    run(cargo
+        .current_dir(places::root().join("boards"))
+        .env("CARGO_TARGET_DIR", target_folder())
+        .args(["test", "--package", "ringwatch-app"])
+        .args(["--package", "ringwatch-settings"])
+        .args(["--features", "ringwatch-settings/provision"]))
 }
 
 /// `cargo` in `boards/`, of a toolchain that can build for `target`. Its settings for the linker are
@@ -118,6 +190,6 @@ fn cargo(target: &str) -> Result<Command> {
     Ok(cargo)
 }
 
-fn target_folder() -> PathBuf {
+pub(crate) fn target_folder() -> PathBuf {
     places::root().join("boards").join("target")
 }

@@ -1,11 +1,13 @@
 //! `cargo xtask`: Ringwatch's one way to build, check and measure everything.
 //!
-//! One file per task: [`mod@test`], [`fuzz`], [`mutants`], [`mod@bench`], [`size`], [`firmware`] (the boards), [`setup`].
+//! One file per task: [`mod@test`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`boards`] and [`firmware`], [`setup`].
 //! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
-//! [`tools`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`] (fetching what is missing) and [`qemu`].
+//! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
+//! (fetching what is missing) and [`qemu`].
 
 mod apt;
 mod bench;
+mod boards;
 mod command;
 mod etcd;
 mod firmware;
@@ -17,14 +19,16 @@ mod protoc;
 mod python;
 mod qemu;
 mod setup;
+mod sim;
 mod size;
 mod sources;
 mod steps;
 mod test;
 mod toolchain;
 mod tools;
+mod versioned;
 
-use std::{ffi::OsString, process::ExitCode, time::Duration};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -65,13 +69,21 @@ enum Task {
     /// Run every check; what CI does
     ///
     /// In order: fmt, clippy (also for the firmware), docs, tests (unit and integration), doctests,
-    /// properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
-    /// where there is a nightly toolchain), mutants (broken caches that must be noticed), firmware (the self-check in QEMU), size (flash and RAM within
+    /// journeys (real clients: see there), properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
+    /// where there is a nightly toolchain), simulation (10 000 seeds), mutants (broken caches that must be noticed), firmware (the self-check and restarts in QEMU; nodes in QEMU that watch the server), size (flash and RAM within
     /// budget and as the README says). Stops at the first step that fails and names it.
     Test {
         /// Only fmt, clippy, docs, tests and doctests: a subset for while you work
         #[arg(long)]
         quick: bool,
+        /// Only these steps, by name and with commas between them
+        #[arg(
+            long,
+            value_name = "STEPS",
+            value_delimiter = ',',
+            conflicts_with = "quick"
+        )]
+        only: Vec<String>,
     },
 
     /// Measure; each table names its targets
@@ -92,30 +104,65 @@ enum Task {
         seconds: u32,
     },
 
-    /// Break the cache in one place after the other and see that the recorded test notices
+    /// Simulate a site under a seed: servers, relays, nodes, and all that can go wrong between them
+    ///
+    /// Ends with `N seeds, 0 failures`, or with the seeds that failed and how each is replayed. The same seed is the same run.
+    Sim {
+        /// The first seed
+        #[arg(long, default_value_t = 0)]
+        first: u64,
+        /// How many seeds
+        #[arg(long, default_value_t = 20_000)]
+        seeds: u64,
+        /// Only this seed
+        #[arg(long, conflicts_with_all = ["first", "seeds"])]
+        seed: Option<u64>,
+        /// Tell what happens, step by step
+        #[arg(long, requires = "seed")]
+        trace: bool,
+    },
+
+    /// Break the cache or the link in one place after the other and see that somebody notices
     ///
     /// Each file in tests/mutants names a text in the sources, what to put in its place, and the property that must be
-    /// found violated. This happens in a copy in target/mutants. Prints which properties caught each mutant.
+    /// found violated, by the recorded test of the cache or by the simulation. This happens in a copy in target/mutants. Prints which properties caught each mutant.
     Mutants {
-        /// The name of one file of tests/mutants, without `.txt`; all of them if left out
+        /// How the names begin, as in `link-`: files of tests/mutants, without `.txt`; all of them if left out
         mutant: Option<String>,
     },
 
     /// Run real clients (kubectl old and new, kube-rs, Python, bare HTTP/2) against the server's program
     ///
-    /// On the embedded store and on etcd. Fetches what is missing; building the clients takes some minutes the first time.
+    /// On the embedded store and on etcd. Fetches what is missing. A part of `test`, but not of `test --quick`.
     Journeys,
 
-    /// Build all firmware and list it: target, board, flash and RAM
-    Boards,
+    /// Build all firmware and list it: board, flash and RAM, within budget or not; or run one image in QEMU
+    Boards {
+        #[command(subcommand)]
+        what: Option<boards::Task>,
+    },
+
+    /// Put an image on a board that is connected to this machine
+    Flash {
+        /// One of the first column of `cargo xtask boards`
+        board: String,
+        /// One of the second
+        image: String,
+        /// What the board is told: boards/node.toml explains it
+        #[arg(long, value_name = "FILE")]
+        settings: PathBuf,
+    },
 
     /// Fetch everything that the other tasks need, now rather than when they need it
     ///
     /// A tool on PATH is used. Otherwise Debian's package is installed (as root or through sudo);
     /// where that would remove other packages, or is not allowed, it is unpacked into
-    /// $XDG_CACHE_HOME/ringwatch (~/.cache/ringwatch) instead and the system stays as it is. etcd is
-    /// always unpacked there, since its package would start a service.
+    /// $XDG_CACHE_HOME/ringwatch (~/.cache/ringwatch) instead and the system stays as it is. What
+    /// is needed in several versions (etcd, kubectl) is always unpacked there, and so is the Python client.
     Setup,
+
+    /// Measure what the relay's program takes in memory, with objects and nodes, and fail over budget
+    Footprint,
 
     /// Measure what a node costs in flash and RAM, and fail over budget
     Size {
@@ -136,8 +183,12 @@ enum Benchmark {
     Cache,
     /// Connections of the server: what an idle one costs in memory
     Connections,
+    /// The relay's engine: frames to nodes, and how that grows with them
+    Edge,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
+    /// Kinds of one's own: 500 definitions with 20 objects each
+    Kinds,
     /// The server as a process: fan-out, lists, memory, start, beside a bare loop over sockets
     Server,
 }
@@ -150,13 +201,16 @@ fn main() -> ExitCode {
                 .args(["run", "--release", "--package", "ringwatch-server", "--"])
                 .args(flags),
         ),
-        Task::Test { quick } => test::run_all(quick),
+        Task::Test { quick, only } if only.is_empty() => test::run_all(quick),
+        Task::Test { only, .. } => test::run_only(&only),
         Task::Bench { what } => match what {
             Benchmark::Core => bench::operations("ringwatch-core"),
             Benchmark::Cache => bench::program("ringwatch-server", "cache")
                 .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Connections => bench::program("ringwatch-server", "connections"),
+            Benchmark::Edge => bench::program("ringwatch-edge", "edge"),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
+            Benchmark::Kinds => bench::program("ringwatch-server", "kinds"),
             Benchmark::Server => bench::program("ringwatch-server", "server"),
         },
         Task::Fuzz { target, seconds } => {
@@ -166,10 +220,23 @@ fn main() -> ExitCode {
             };
             fuzz::fuzz(target.as_deref(), effort)
         }
+        Task::Sim {
+            seed: Some(seed),
+            trace,
+            ..
+        } => sim::one(seed, trace),
+        Task::Sim { first, seeds, .. } => sim::seeds(first, seeds),
         Task::Mutants { mutant } => mutants::try_all(mutant.as_deref()),
         Task::Journeys => test::journeys(),
-        Task::Boards => firmware::list(),
+        Task::Boards { what: None } => boards::list(),
+        Task::Boards { what: Some(task) } => boards::run(task),
+        Task::Flash {
+            board,
+            image,
+            settings,
+        } => boards::flash(&board, &image, &settings),
         Task::Setup => setup::everything(),
+        Task::Footprint => bench::program("ringwatch-edge", "footprint"),
         Task::Size {
             check_readme,
             write_readme,

@@ -1,11 +1,13 @@
-//! Does the recorder notice a broken cache? Each file in `tests/mutants` breaks it in one place, and must be caught.
+//! Do the recorder and the simulation notice what is broken? Each file in `tests/mutants` breaks the cache or the link in one
+//! place, and must be caught.
 //!
 //! The crates are copied to `target/mutants`, where one text is replaced at a time; the sources stay as they are. What runs there
-//! is one quick test, which prints the properties that it found violated. A mutant whose text is no longer in the sources, or that
-//! is not caught by the property it names, is an error.
+//! is one quick test, or some seeds of the simulation, which print the properties that they found violated. A mutant whose text is no
+//! longer in the sources, or that is not caught by the property it names, is an error.
 //!
 //! ```text
 //! breaks: unique                 the property that must be found violated
+//! by: simulation                 who must find it; the recorded test of the cache if left out
 //! file: core/src/history.rs
 //! why: what it does to a watcher
 //! --- find
@@ -30,9 +32,18 @@ use crate::{
 
 const MUTANTS: &str = "tests/mutants";
 const PACKAGE: &str = "ringwatch-tests";
-const TEST: &str = "cache_record";
+/// How many seeds a mutant must be caught by. Few are enough, since most are caught by every second one.
+const SEEDS: &str = "400";
 /// What the copy consists of: the workspace, since its manifest names all members.
-const COPIED: [&str; 5] = ["Cargo.lock", "core", "server", "tests", "xtask"];
+const COPIED: [&str; 7] = [
+    "Cargo.lock",
+    "boards",
+    "core",
+    "edge-daemon",
+    "server",
+    "tests",
+    "xtask",
+];
 /// The start of the line that gives all members their version.
 const VERSION: &str = "\nversion = \"";
 /// What the recorder prints before the name of a property.
@@ -40,12 +51,23 @@ const VIOLATED: &str = "VIOLATED ";
 /// How long the test may take; a broken cache may never come to an end.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Tries all mutants, or the one with this name.
+/// Tries all mutants, or those whose names begin so.
 pub(crate) fn try_all(only: Option<&str>) -> Result<()> {
     let mut mutants = Mutant::all()?;
     if let Some(only) = only {
-        mutants.retain(|mutant| mutant.name == only);
+        mutants.retain(|mutant| mutant.name.starts_with(only));
     }
+    try_these(&mutants)
+}
+
+/// Tries the mutants of the cache: the others are built optimised, which takes too long for every run.
+pub(crate) fn try_those_of_the_cache() -> Result<()> {
+    let mut mutants = Mutant::all()?;
+    mutants.retain(|mutant| mutant.witness == Witness::Recorder);
+    try_these(&mutants)
+}
+
+fn try_these(mutants: &[Mutant]) -> Result<()> {
     if mutants.is_empty() {
         return Err(Failure::new(format!("no such mutant in {MUTANTS}")));
     }
@@ -57,23 +79,28 @@ pub(crate) fn try_all(only: Option<&str>) -> Result<()> {
     let manifest = fs::read_to_string(places::root().join("Cargo.toml")).context("Cargo.toml")?;
     write_if_other(&copy.join("Cargo.toml"), renamed(&manifest)?.as_bytes())?;
     println!("    without a mutant");
-    match run_test(&copy)? {
-        Verdict::Passed => {}
-        other => return Err(Failure::new(format!("the sound cache fails: {other}"))),
+    for witness in [Witness::Recorder, Witness::Simulation] {
+        let needed = mutants.iter().any(|mutant| mutant.witness == witness);
+        match needed.then(|| witness.testify(&copy)).transpose()? {
+            None | Some(Verdict::Passed) => {}
+            Some(other) => {
+                return Err(Failure::new(format!("what is sound fails: {other}")));
+            }
+        }
     }
     let width = mutants.iter().map(|m| m.name.len()).max().unwrap_or(0);
     println!(
-        "    {:<width$}  {:<14} {:>5}  caught by",
+        "    {:<width$}  {:<19} {:>5}  caught by",
         "mutant", "must break", "s"
     );
     let mut missed = Vec::new();
-    for mutant in &mutants {
+    for mutant in mutants {
         let start = Instant::now();
         let verdict = mutant.try_in(&copy)?;
         let caught = matches!(&verdict, Verdict::Violated(names) if names.contains(&mutant.breaks));
         let took = start.elapsed().as_secs();
         println!(
-            "    {:<width$}  {:<14} {took:>5}  {verdict}",
+            "    {:<width$}  {:<19} {took:>5}  {verdict}",
             mutant.name, mutant.breaks
         );
         if !caught {
@@ -87,12 +114,22 @@ pub(crate) fn try_all(only: Option<&str>) -> Result<()> {
     }
 }
 
-/// One way to break the cache.
+/// Who finds out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Witness {
+    /// The recorded test of the cache.
+    Recorder,
+    /// Some seeds of the simulation.
+    Simulation,
+}
+
+/// One way to break something.
 #[derive(Debug, PartialEq, Eq)]
 struct Mutant {
     name: String,
     /// The property that must be found violated.
     breaks: String,
+    witness: Witness,
     file: String,
     why: String,
     find: String,
@@ -130,6 +167,11 @@ impl Mutant {
         Some(Self {
             name: name.to_owned(),
             breaks: value("breaks")?,
+            witness: match value("by").as_deref() {
+                None => Witness::Recorder,
+                Some("simulation") => Witness::Simulation,
+                Some(_) => return None,
+            },
             file: value("file")?,
             why: value("why")?,
             find: find.to_owned(),
@@ -151,7 +193,7 @@ impl Mutant {
         let file = copy.join(&self.file);
         let source = fs::read_to_string(&file).context(file.display())?;
         fs::write(&file, self.apply(&source)?).context(file.display())?;
-        let verdict = run_test(copy);
+        let verdict = self.witness.testify(copy);
         fs::write(&file, source).context(file.display())?;
         verdict
     }
@@ -180,38 +222,61 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// Builds and runs the test in the copy.
-fn run_test(copy: &Path) -> Result<Verdict> {
-    let mut build = places::cargo_in(copy);
-    // The same folder as for the sources, since all dependencies are built there already.
-    build
-        .args(["test", "--package", PACKAGE, "--test", TEST, "--no-run"])
-        .arg("--target-dir")
-        .arg(places::root().join("target"));
-    let built = output(&mut build)?;
-    let said = String::from_utf8_lossy(&built.stderr);
-    if !built.status.success() {
-        return Err(Failure::new(format!("a mutant does not build:\n{said}")));
+impl Witness {
+    /// Builds and runs the program in the copy.
+    fn testify(self, copy: &Path) -> Result<Verdict> {
+        let target = places::root().join("target");
+        let mut build = places::cargo_in(copy);
+        // Optimised like `cargo xtask sim`, which takes longer to build, but many seeds run in no time.
+        build.args(match self {
+            Self::Recorder => "test --no-run --test cache_record".split(' '),
+            Self::Simulation => {
+                "build --profile proof --no-default-features --bin simulation".split(' ')
+            }
+        });
+        // The same folder as for the sources, since all dependencies are built there already.
+        build
+            .args(["--package", PACKAGE, "--target-dir"])
+            .arg(&target);
+        let built = output(&mut build)?;
+        let said = String::from_utf8_lossy(&built.stderr);
+        if !built.status.success() {
+            return Err(Failure::new(format!("a mutant does not build:\n{said}")));
+        }
+        match self {
+            Self::Recorder => {
+                let program = executable(&said).ok_or_else(|| {
+                    Failure::new(format!("cargo does not say where the test is:\n{said}"))
+                })?;
+                run_to_end(&copy.join(program), &[], copy)
+            }
+            Self::Simulation => {
+                let program = target.join("proof/simulation");
+                run_to_end(&program, &["--seeds", SEEDS], copy)
+            }
+        }
     }
-    let program = executable(&said)
-        .ok_or_else(|| Failure::new(format!("cargo does not say where {TEST} is:\n{said}")))?;
+}
+
+fn run_to_end(program: &Path, arguments: &[&str], copy: &Path) -> Result<Verdict> {
     let log = copy.join("output");
     let file = fs::File::create(&log).context(log.display())?;
-    let mut test = Command::new(copy.join(program));
-    test.current_dir(copy.join("tests"))
+    let mut test = Command::new(program);
+    test.args(arguments)
+        .current_dir(copy.join("tests"))
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
         .stdout(file.try_clone().context(log.display())?)
         .stderr(file);
-    let mut child = test.spawn().context(TEST)?;
+    let mut child = test.spawn().context(program.display())?;
     let start = Instant::now();
     let status = loop {
-        match child.try_wait().context(TEST)? {
+        match child.try_wait().context(program.display())? {
             Some(status) => break status,
             None if start.elapsed() > LIMIT => {
                 // It may have ended by itself just now.
                 let _ = child.kill();
-                child.wait().context(TEST)?;
+                child.wait().context(program.display())?;
                 return Ok(Verdict::Failed("it never ended".to_owned()));
             }
             None => thread::sleep(Duration::from_millis(50)),

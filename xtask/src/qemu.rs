@@ -10,31 +10,87 @@ use std::{
 };
 
 use crate::{
-    command::{Context, Failure, Result, line},
+    apt,
+    command::{Context, Failure, Result, line, run},
+    firmware::Board,
     places::on_path,
-    tools::QEMU_ARM,
+    tools::{QEMU_ARM, QEMU_RISCV, Tool},
+};
+
+/// A QEMU, and how firmware is started in it.
+#[derive(Debug)]
+pub(crate) struct Emulator {
+    tool: Tool,
+    arguments: &'static str,
+    /// A network in which this machine is 10.0.2.2.
+    network: &'static str,
+    /// How the tests learn where it is.
+    variable: &'static str,
+}
+
+pub(crate) const ARM: Emulator = Emulator {
+    tool: QEMU_ARM,
+    arguments: "-semihosting-config enable=on,target=native",
+    network: "-nic user,model=lan9118",
+    variable: "RINGWATCH_QEMU_ARM",
+};
+pub(crate) const RISCV: Emulator = Emulator {
+    tool: QEMU_RISCV,
+    arguments: "-m 32M -bios none -global virtio-mmio.force-legacy=false",
+    network: "-netdev user,id=cable -device virtio-net-device,netdev=cable",
+    variable: "RINGWATCH_QEMU_RISCV",
 };
 
 /// How long a firmware may run before it counts as hanging.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
+/// Where QEMU's own files are, below the folder that it was unpacked into.
+const FILES: &str = "usr/share/qemu";
+
 /// How many of the last lines of output are repeated when a run fails.
 const TAIL: usize = 20;
 
-/// Boots `elf` on the emulated board `machine`, prints its output, and fails if it exits with
-/// anything but 0 or runs longer than `limit`.
-pub(crate) fn boot(machine: &str, elf: &Path, limit: Duration) -> Result<()> {
-    let qemu = QEMU_ARM.ensure()?;
+/// Boots `elf` on an emulated board, prints its output, and fails if it exits with anything but 0 or runs longer than `limit`.
+pub(crate) fn boot(board: &Board, elf: &Path, limit: Duration) -> Result<()> {
+    let mut command = start(board)?;
+    command.arg("-kernel").arg(elf);
+    run_limited(die_with_us(command), limit)
+}
+
+/// Boots `elf` with a network, in which this machine is 10.0.2.2, and shows its output until it ends or is ended.
+pub(crate) fn boot_on_network(board: &Board, elf: &Path) -> Result<()> {
+    let mut command = start(board)?;
+    command.args(board.emulator.network.split(' '));
+    command.arg("-kernel").arg(elf);
+    run(&mut die_with_us(command))
+}
+
+/// Tells `command`, which runs tests, how to start each QEMU: the program, the folder of its files and those of its libraries, if it is not installed.
+pub(crate) fn provide(command: &mut Command) -> Result<()> {
+    for emulator in [ARM, RISCV] {
+        let (qemu, variable) = (emulator.tool.ensure()?, emulator.variable);
+        command.env(variable, qemu.program());
+        if let Some(private) = qemu.private() {
+            command.env(format!("{variable}_FILES"), private.join(FILES));
+            let (_, libraries) = apt::library_path(private)?;
+            command.env(format!("{variable}_LIBRARIES"), libraries);
+        }
+    }
+    Ok(())
+}
+
+/// QEMU as this board, with its serial port here.
+fn start(board: &Board) -> Result<Command> {
+    let qemu = board.emulator.tool.ensure()?;
     let mut command = qemu.command()?;
     if let Some(private) = qemu.private() {
-        command.arg("-L").arg(private.join("usr/share/qemu"));
+        command.arg("-L").arg(private.join(FILES));
     }
     command
-        .args(["-M", machine])
+        .args(["-M", board.machine])
         .args("-display none -monitor none -serial stdio".split(' '))
-        .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
-        .arg(elf);
-    run_limited(die_with_us(command), limit)
+        .args(board.emulator.arguments.split(' '));
+    Ok(command)
 }
 
 /// Wraps a command so that the kernel ends it when this program ends in any way, where the small

@@ -2,7 +2,7 @@
 
 use crate::{
     command::Result,
-    etcd, firmware, fuzz,
+    etcd, firmware, fuzz, kubectl, python,
     toolchain::{self, Toolchain},
     tools::TOOLS,
 };
@@ -16,10 +16,11 @@ pub(crate) fn everything() -> Result<()> {
         let found = tool.ensure()?;
         println!("ok      {} ({})", found.program().display(), tool.why);
     }
-    for etcd in etcd::VERSIONS {
-        let program = etcd.ensure()?;
+    for program in etcd::VERSIONS.iter().chain(kubectl::VERSIONS) {
+        let program = program.ensure()?;
         println!("ok      {} (for the tests)", program.display());
     }
+    println!("ok      {} (for the tests)", python::ensure()?.display());
     for board in firmware::BOARDS {
         let toolchain = Toolchain::with_core(board.target)?;
         println!("ok      {} (rustc {})", board.target, toolchain.version()?);

@@ -6,14 +6,14 @@
 use std::{fmt::Write, fs, path::Path};
 
 use object::{
-    Object, ObjectSection, SectionFlags,
+    Object, ObjectSection, ObjectSymbol, SectionFlags,
     elf::{SHF_ALLOC, SHF_WRITE, SHT_NOBITS},
     read::elf::{ElfFile32, ElfSection32},
 };
 
 use crate::{
     command::{Context, Failure, Result},
-    firmware::{BASELINE, MPS2, NODE},
+    firmware::{BASELINE, MPS2, SMALLEST},
     places,
     toolchain::Toolchain,
 };
@@ -22,6 +22,9 @@ use crate::{
 const CORE_FLASH_BUDGET: u64 = 16 * 1024;
 /// An informer for 16 objects of 64 bytes and what decoding their events takes, in static RAM.
 const INFORMER_RAM_BUDGET: u64 = 4 * 1024;
+
+/// The static `MEMORY` of an image, as symbols are mangled.
+const MEMORY: &str = "6MEMORY";
 
 const BEGIN: &str = "<!-- size:begin -->";
 const END: &str = "<!-- size:end -->";
@@ -36,7 +39,7 @@ pub(crate) enum Readme {
 
 /// Builds the node, prints the table, fails over budget.
 pub(crate) fn report(readme: Readme) -> Result<()> {
-    let node = Sizes::of(&NODE.build()?)?;
+    let node = Sizes::of(&SMALLEST.build()?)?;
     let baseline = Sizes::of(&BASELINE.build()?)?;
     let compiler = Toolchain::with_core(MPS2.target)?.version()?;
     let table = table(node, baseline, &compiler);
@@ -64,22 +67,35 @@ pub(crate) struct Sizes {
     pub(crate) flash: u64,
     /// What is reserved before `main`: statics. The stack comes on top.
     pub(crate) ram: u64,
+    /// Of which in the static `MEMORY`, if there is one: what is ours in a firmware that has more.
+    pub(crate) own_ram: u64,
 }
 
 impl Sizes {
     pub(crate) fn of(elf: &Path) -> Result<Self> {
         let bytes = fs::read(elf).context(elf.display())?;
         let file: ElfFile32 = ElfFile32::parse(&*bytes).context(elf.display())?;
-        Ok(file
-            .sections()
-            .map(|section| Self::of_section(&section))
-            .fold(Self::default(), |sum, one| Self {
-                flash: sum.flash + one.flash,
-                ram: sum.ram + one.ram,
-            }))
+        let own = file
+            .symbols()
+            .filter(|symbol| symbol.name().is_ok_and(|name| name.contains(MEMORY)));
+        let own_ram = own.map(|symbol| symbol.size()).sum();
+        let sections = file.sections().map(|section| Self::of_section(&section));
+        let none = Self {
+            own_ram,
+            ..Self::default()
+        };
+        Ok(sections.fold(none, |sum, one| Self {
+            flash: sum.flash + one.flash,
+            ram: sum.ram + one.ram,
+            ..sum
+        }))
     }
 
     fn of_section(section: &ElfSection32) -> Self {
+        // Some runtimes reserve what is left for the stack, and call it a section.
+        if matches!(section.name(), Ok(".stack" | ".heap")) {
+            return Self::default();
+        }
         let SectionFlags::Elf { sh_type, sh_flags } = section.flags() else {
             return Self::default();
         };
@@ -89,6 +105,7 @@ impl Sizes {
         Self {
             flash: bytes_if(has(SHF_ALLOC) && stored),
             ram: bytes_if(has(SHF_ALLOC) && has(SHF_WRITE)),
+            own_ram: 0,
         }
     }
 }
@@ -185,10 +202,12 @@ mod tests {
     const NODE: Sizes = Sizes {
         flash: 9000,
         ram: 2000,
+        own_ram: 0,
     };
     const BASELINE: Sizes = Sizes {
         flash: 1000,
         ram: 200,
+        own_ram: 0,
     };
 
     #[test]
@@ -205,6 +224,7 @@ mod tests {
         let at = Sizes {
             flash: 1000 + CORE_FLASH_BUDGET,
             ram: 200 + INFORMER_RAM_BUDGET,
+            own_ram: 0,
         };
         check_budget(at, BASELINE).unwrap();
         let flash = Sizes {

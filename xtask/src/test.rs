@@ -5,18 +5,24 @@ use std::process::Command;
 use crate::{
     command::{Failure, Result, run, succeeds},
     etcd,
-    firmware::{self, SELFCHECK},
+    firmware::{self, RESTARTS, SELFCHECK},
     fuzz, kubectl, mutants,
     places::{self, cargo_in},
-    python, qemu,
+    python, qemu, sim,
     size::{self, Readme},
     steps::{self, Step},
-    toolchain,
+    toolchain, versioned,
 };
 
 /// How many cases each property is tried on; in `tests` it is proptest's default of 256.
 const PROPERTY_CASES: &str = "10000";
 const PROPERTY_SUFFIX: &str = "_properties";
+
+/// Journeys, and the libraries they use, which every build of tests is made with so that nothing is built twice.
+const JOURNEYS: &str = "ringwatch-tests/journeys";
+/// Nodes in QEMU against the server's program.
+const FIRMWARE: &str = "ringwatch-tests/firmware";
+const CLIENTS: &str = "ringwatch-tests/clients";
 
 const fn step(name: &'static str, quick: bool, run: fn() -> Result<()>) -> Step {
     Step { name, quick, run }
@@ -28,10 +34,12 @@ const STEPS: &[Step] = &[
     step("docs", true, docs),
     step("tests", true, tests),
     step("doctests", true, doctests),
+    step("journeys", false, journeys),
     step("properties", false, properties),
     step("fuzz", false, || fuzz::fuzz(None, fuzz::SMOKE)),
-    step("mutants", false, || mutants::try_all(None)),
-    step("firmware", false, || SELFCHECK.boot(qemu::TIME_LIMIT)),
+    step("simulation", false, || sim::seeds(0, sim::SEEDS)),
+    step("mutants", false, mutants::try_those_of_the_cache),
+    step("firmware", false, firmware_steps),
     step("size", false, || size::report(Readme::Check)),
 ];
 
@@ -48,6 +56,24 @@ pub(crate) fn run_all(quick: bool) -> Result<()> {
     Ok(())
 }
 
+/// Runs the steps of these names, in the usual order.
+pub(crate) fn run_only(names: &[String]) -> Result<()> {
+    let unknown = names
+        .iter()
+        .find(|name| STEPS.iter().all(|step| step.name != **name));
+    if let Some(name) = unknown {
+        let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        let known = known.join(", ");
+        return Err(Failure::new(format!(
+            "there is no step `{name}`; there are: {known}"
+        )));
+    }
+    let wanted = STEPS
+        .iter()
+        .filter(|step| names.iter().any(|name| name == step.name));
+    steps::run_all(wanted)
+}
+
 fn format() -> Result<()> {
     toolchain::component("rustfmt", "fmt")?;
     for workspace in ["", "boards", "tests/fuzz"] {
@@ -60,6 +86,7 @@ fn clippy() -> Result<()> {
     toolchain::component("clippy", "clippy")?;
     run(cargo_in("")
         .args(["clippy", "--workspace", "--all-targets"])
+        .args(["--features", JOURNEYS, "--features", FIRMWARE])
         .args(["--", "-D", "warnings"]))?;
     // Alone, since in a workspace its features are those that others ask for.
     run(cargo_in("")
@@ -77,24 +104,36 @@ fn docs() -> Result<()> {
 fn tests() -> Result<()> {
     // `--tests`: also of libraries and programs; documentation examples are a step of their own.
     let mut command = runner(None);
-    etcd::provide(&mut command)?;
-    run(command.args(["--workspace", "--tests"]))
-}
-
-/// What real clients do with the server's program. Not a part of [`run_all`] yet: the client library of Rust alone takes minutes
-/// to build.
-pub(crate) fn journeys() -> Result<()> {
-    let mut command = runner(None);
-    etcd::provide(&mut command)?;
-    kubectl::provide(&mut command)?;
-    python::provide(&mut command)?;
-    run(command
-        .args(["--package", "ringwatch-tests", "--features", "journeys"])
-        .args(["--test", "journeys"]))
+    versioned::provide(etcd::VERSIONS, &mut command)?;
+    run(command.args(["--workspace", "--features", CLIENTS, "--tests"]))
 }
 
 fn doctests() -> Result<()> {
-    run(cargo_in("").args(["test", "--workspace", "--doc"]))
+    run(cargo_in("").args(["test", "--workspace", "--features", CLIENTS, "--doc"]))
+}
+
+/// What real clients do with the server's program.
+pub(crate) fn journeys() -> Result<()> {
+    let mut command = runner(None);
+    versioned::provide(etcd::VERSIONS, &mut command)?;
+    versioned::provide(kubectl::VERSIONS, &mut command)?;
+    python::provide(&mut command)?;
+    // The whole workspace, although one package has them: what it depends on is then what the other tests have built.
+    run(command.args(["--workspace", "--features", JOURNEYS, "--test", "journeys"]))
+}
+
+/// What needs a board: on this machine, alone in QEMU, and in QEMU with a network, where a node watches the server's program.
+pub(crate) fn firmware_steps() -> Result<()> {
+    firmware::host_tests()?;
+    SELFCHECK.boot(qemu::TIME_LIMIT)?;
+    RESTARTS.boot(qemu::TIME_LIMIT)?;
+    let mut command = runner(None);
+    versioned::provide(kubectl::VERSIONS, &mut command)?;
+    qemu::provide(&mut command)?;
+    for (variable, node) in firmware::NODES {
+        command.env(variable, node.build()?);
+    }
+    run(command.args(["--workspace", "--features", FIRMWARE, "--test", "firmware"]))
 }
 
 fn properties() -> Result<()> {

@@ -32,11 +32,16 @@ pub(crate) const QEMU_ARM: Tool = tool(
     "qemu-system-arm",
     "boots the Cortex-M firmware",
 );
+pub(crate) const QEMU_RISCV: Tool = tool(
+    "qemu-system-riscv32",
+    "qemu-system-misc",
+    "boots the RISC-V firmware",
+);
 pub(crate) const VALGRIND: Tool = tool("valgrind", "valgrind", "counts instructions in benchmarks");
 pub(crate) const CXX: Tool = tool("c++", "g++", "compiles libFuzzer");
 
 /// Every tool that a task may ask for; `setup` fetches them all.
-pub(crate) const TOOLS: &[Tool] = &[QEMU_ARM, VALGRIND, CXX];
+pub(crate) const TOOLS: &[Tool] = &[QEMU_ARM, QEMU_RISCV, VALGRIND, CXX];
 
 /// A tool that is there.
 #[derive(Debug)]
