@@ -1,13 +1,15 @@
 //! `/metrics`: numbers in the text form of Prometheus.
 
 mod requests;
+mod sent;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use http::{HeaderValue, Response, header};
 
-pub(super) use self::requests::{Requests, Sent};
+pub(super) use self::requests::Requests;
+pub(super) use self::sent::Sent;
 use super::surface::{Surface, key_prefix};
 use crate::body::Body;
 use crate::cache::{Kind, Sample};
