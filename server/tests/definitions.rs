@@ -39,7 +39,7 @@ fn step(known: &[(&Value, u64)], now: &str) -> Option<Value> {
         .map(|(object, created)| stored(object, *created))
         .collect();
     let (own, others) = all.split_first().unwrap();
-    let mut taken = Taken::default();
+    let mut taken = Taken::new(&own.wanted);
     others.iter().for_each(|other| taken.add(other.claims(own)));
     let written = next(known[0].0, own, &taken, now);
     assert_eq!(own.is_open() && own.is_due(&taken), written.is_some());
@@ -183,7 +183,7 @@ fn names_of_what_the_program_serves_are_taken() {
     let own = stored(&definition, 1);
     let builtin = ringwatch_server::resources::builtin::resources();
     let lease = builtin.iter().find(|row| row.kind == "Lease").unwrap();
-    let mut taken = Taken::default();
+    let mut taken = Taken::new(&own.wanted);
     taken.add_builtin(lease);
     let refused = next(&definition, &own, &taken, NOW).unwrap();
     assert_eq!(stage(&refused), Stage::Refused);

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use http::{HeaderValue, Response, header};
 
 pub(super) use self::requests::{Requests, Sent};
-use super::surface::{Surface, key_prefix};
+use super::surface::{Surface, stored_at};
 use crate::body::Body;
 use crate::cache::{Kind, Sample};
 use crate::reader::Reader;
@@ -33,7 +33,7 @@ pub(super) fn answer(
             continue;
         };
         let mut resources = surface.catalog.resources().iter();
-        let of_prefix = resources.find(|row| key_prefix(row).as_deref() == Some(prefix));
+        let of_prefix = resources.find(|row| stored_at(row) == Some(prefix));
         let (group, resource) = of_prefix.map_or(("", prefix), |row| (&*row.group, &*row.plural));
         for sample in cache.metrics() {
             let mut labels = format!("group=\"{group}\",resource=\"{resource}\"");
