@@ -92,16 +92,16 @@ fn custom() -> impl Strategy<Value = Vec<Arc<Resource>>> {
     prop::collection::vec(row, 0..12)
 }
 
-/// What a catalog says, and where it has it.
-fn said(catalog: &Catalog) -> Vec<(String, Vec<(String, Vec<*const Resource>)>)> {
-    let groups = catalog.groups().iter().map(|group| {
-        let versions = group.versions.iter().map(|version| {
-            let rows = version.resources.iter().map(Arc::as_ptr).collect();
-            (version.version.to_string(), rows)
-        });
-        (group.name.to_string(), versions.collect())
+/// What a catalog says in its order: group, version, and the very rows.
+fn said(catalog: &Catalog) -> Vec<(String, String, Vec<*const Resource>)> {
+    let groups = catalog.groups().iter();
+    let versions =
+        groups.flat_map(|group| group.versions.iter().map(move |version| (group, version)));
+    let said = versions.map(|(group, version)| {
+        let rows = version.resources.iter().map(Arc::as_ptr).collect();
+        (group.name.to_string(), version.version.to_string(), rows)
     });
-    groups.collect()
+    said.collect()
 }
 
 proptest! {
