@@ -174,6 +174,19 @@ fn what_is_to_be_deleted_keeps_its_names_and_is_served_if_it_was() {
     assert_eq!(stage(&accepted), Stage::Accepted);
 }
 
+/// However it came about: clients rely on it.
+#[test]
+fn who_has_a_name_keeps_it_although_somebody_else_has_it_too() {
+    let mut own = sent("widgets", "Widget");
+    while let Some(next) = step(&[(&own, 2)], NOW) {
+        own = next;
+    }
+    assert_eq!(stage(&own), Stage::Established);
+    let mut other = sent("gadgets", "Gadget");
+    other["status"] = own["status"].clone();
+    assert_eq!(step(&[(&own, 2), (&other, 1)], NOW), None);
+}
+
 #[test]
 fn names_of_what_the_program_serves_are_taken() {
     let mut definition = sent("leases", "Lease");
