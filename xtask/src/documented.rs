@@ -226,19 +226,14 @@ fn beside_home(variable: &str, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// The first of as many ports in a row as are needed that nobody listens on.
+/// The first of as many ports in a row as are needed that nobody listens on: below those that the system hands out by itself.
 fn free_ports() -> Result<u16> {
-    let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
     for _ in 0..100 {
-        let first = bind(0)
-            .and_then(|it| it.local_addr())
-            .context("a port")?
-            .port();
-        let all = (0..PORTS.len() as u16).map(|offset| first.checked_add(offset));
-        if all
-            .into_iter()
-            .all(|port| port.is_some_and(|port| bind(port).is_ok()))
-        {
+        let mut random = [0; 2];
+        getrandom::fill(&mut random).context("random bytes")?;
+        let first = 20_000 + u16::from_le_bytes(random) % 12_000;
+        if (0..PORTS.len() as u16).all(|offset| is_free(first + offset)) {
             return Ok(first);
         }
     }

@@ -37,6 +37,14 @@ pub(crate) fn cargo_in(folder: impl AsRef<Path>) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(root().join(folder));
     protoc::provide(&mut command);
+    // What `cargo run` says about this program: some build scripts take it for a change, and build again what others have built.
+    let about_us = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if about_us.iter().any(|start| text.starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

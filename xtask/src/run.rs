@@ -271,9 +271,11 @@ impl Demo {
         println!("==> node");
         children.start(NODE, site.node(folder, relay)?, folder.join("node.log"))?;
         let mut said = Vec::new();
-        // Simulated, or firmware.
-        let device =
-            |line: &str| (line.contains(" added ") || line.starts_with("set ")).then_some(());
+        // Said by the simulated node, and by firmware.
+        let device = |line: &str| {
+            let said = |words| line.contains(words);
+            (said(" added ") || said(" set ")).then_some(())
+        };
         children.until(NODE, PATIENCE, device, |name, line| {
             say(name, line);
             said.push(line.to_owned());
