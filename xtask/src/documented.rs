@@ -191,6 +191,7 @@ impl Shell {
             .current_dir(places::root())
             .stdin(Stdio::null())
             .env("HOME", self.home.path());
+        places::forget_ourselves(command);
         for name in ["KUBECONFIG", "XDG_DATA_HOME", "CARGO_TARGET_DIR"] {
             command.env_remove(name);
         }

@@ -37,7 +37,12 @@ pub(crate) fn cargo_in(folder: impl AsRef<Path>) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(root().join(folder));
     protoc::provide(&mut command);
-    // What `cargo run` says about this program: some build scripts take it for a change, and build again what others have built.
+    forget_ourselves(&mut command);
+    command
+}
+
+/// Keeps from `command` what `cargo run` says about this program: some build scripts take it for a change, and build again what others have built.
+pub(crate) fn forget_ourselves(command: &mut Command) {
     let about_us = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
@@ -45,7 +50,6 @@ pub(crate) fn cargo_in(folder: impl AsRef<Path>) -> Command {
             command.env_remove(name);
         }
     }
-    command
 }
 
 /// The names, without extension, of the `.rs` files in a folder of the project; sorted. A folder that

@@ -65,15 +65,16 @@ const SETPOINT: &str = "71.5";
 
 /// Builds everything and runs it until it is told to stop; or a trial of it.
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let site = Site::build(flags)?;
     if flags.smoke {
-        return smoke(&site, flags);
+        return smoke(&Site::build(flags)?, flags);
     }
+    // First, since a build takes longer than to say so.
+    let ports = Ports::from(flags.port)?;
     let folder = match &flags.data_dir {
         Some(folder) => std::path::absolute(folder).context(folder.display())?,
         None => data_folder()?,
     };
-    let ports = Ports::from(flags.port)?;
+    let site = Site::build(flags)?;
     let mut demo = Demo::start(&site, &folder, ports)?;
     println!("{}", demo.introduction(&site));
     let ended = demo.children.show_until_stopped();
