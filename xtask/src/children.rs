@@ -9,7 +9,7 @@ use std::{
     os::unix::process::CommandExt,
     path::PathBuf,
     process::{Child, Command, Stdio},
-    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    sync::mpsc::{self, Receiver, Sender},
     thread,
     time::{Duration, Instant},
 };
@@ -119,22 +119,21 @@ impl Children {
         Ok(())
     }
 
-    /// Waits for what comes next. One that ends by itself is a failure, and so is nothing until `deadline`.
-    pub(crate) fn next(&mut self, deadline: Option<Instant>) -> Result<Heard> {
+    /// Waits for what comes next, or for the deadline. One that ends by itself is a failure.
+    pub(crate) fn next(&mut self, deadline: Option<Instant>) -> Result<Option<Heard>> {
         let event = match deadline {
-            None => self
-                .events
-                .recv()
-                .map_err(|_| RecvTimeoutError::Disconnected),
+            // This side has a sender too, so that the channel has no end.
+            None => self.events.recv().ok(),
             Some(deadline) => {
                 let left = deadline.saturating_duration_since(Instant::now());
-                self.events.recv_timeout(left)
+                self.events.recv_timeout(left).ok()
             }
         };
-        match event.context("nothing was heard in time")? {
-            Event::Line(name, text) => Ok(Heard::Line(name, text)),
-            Event::Stop => Ok(Heard::Stop),
-            Event::Ended(name) => Err(self.obituary(name)),
+        match event {
+            None => Ok(None),
+            Some(Event::Line(name, text)) => Ok(Some(Heard::Line(name, text))),
+            Some(Event::Stop) => Ok(Some(Heard::Stop)),
+            Some(Event::Ended(name)) => Err(self.obituary(name)),
         }
     }
 
@@ -148,15 +147,20 @@ impl Children {
     ) -> Result<T> {
         let deadline = Instant::now() + limit;
         loop {
-            match self.next(Some(deadline)).context(format!("the {name}"))? {
-                Heard::Stop => return Err(Failure::new("told to stop")),
-                Heard::Line(who, text) => {
+            match self.next(Some(deadline))? {
+                Some(Heard::Line(who, text)) => {
                     hear(who, &text);
                     if who == name
                         && let Some(found) = look(&text)
                     {
                         return Ok(found);
                     }
+                }
+                Some(Heard::Stop) => return Err(Failure::new("told to stop")),
+                None => {
+                    return Err(Failure::new(format!(
+                        "the {name} has not said what was waited for within {limit:?}"
+                    )));
                 }
             }
         }
@@ -345,10 +349,6 @@ mod tests {
         let failure = children
             .until("node", limit, |_| None::<()>, |_, _| ())
             .unwrap_err();
-        assert!(
-            failure
-                .to_string()
-                .starts_with("the node: nothing was heard in time")
-        );
+        assert!(failure.to_string().starts_with("the node has not said"));
     }
 }

@@ -355,8 +355,9 @@ impl Children {
     fn show_until_stopped(&mut self) -> Result<()> {
         loop {
             match self.next(None)? {
-                Heard::Line(name, line) => say(name, &line),
-                Heard::Stop => return Ok(()),
+                Some(Heard::Line(name, line)) => say(name, &line),
+                Some(Heard::Stop) => return Ok(()),
+                None => {}
             }
         }
     }
