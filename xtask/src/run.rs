@@ -7,21 +7,25 @@
 //! The programs are those that a user starts, built as the tests build them: a first start should not wait for an optimiser. What is
 //! set up on the first start (keys, the kind `Device`, two devices) is found again by the next.
 
+mod first;
+pub(crate) mod smoke;
+
 use std::{
     env, fs,
     io::{self, ErrorKind},
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::Command,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use clap::Args;
+use first::{SERVER_NODES, install, key_file, prepare, relay_settings};
 
 use crate::{
     boards,
     children::{Children, Heard},
-    command::{Context, Failure, Result, run as run_command, stdout},
+    command::{Context, Failure, Result, run as run_command},
     firmware, kubectl, places, qemu,
 };
 
@@ -66,7 +70,7 @@ const SETPOINT: &str = "71.5";
 /// Builds everything and runs it until it is told to stop; or a trial of it.
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     if flags.smoke {
-        return smoke(&Site::build(flags)?, flags);
+        return smoke::smoke(&Site::build(flags)?, flags);
     }
     // First, since a build takes longer than to say so.
     let ports = Ports::from(flags.port)?;
@@ -83,19 +87,6 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         folder.display()
     );
     ended.and(demo.children.stop())
-}
-
-/// What `--smoke` does, with either node.
-pub(crate) fn smoke_steps() -> Result<()> {
-    [false, true].into_iter().try_for_each(|qemu| {
-        run(&Flags {
-            etcd: Vec::new(),
-            qemu,
-            port: 0,
-            data_dir: None,
-            smoke: true,
-        })
-    })
 }
 
 /// What does not change between two starts.
@@ -372,136 +363,6 @@ fn say(name: &str, line: &str) {
     }
 }
 
-/// Who may come in at the server, and at the relay.
-const SERVER_NODES: &str = "server-nodes.toml";
-const RELAY_NODES: &str = "relay-nodes.toml";
-
-fn key_file(name: &str) -> String {
-    format!("{name}.key")
-}
-
-/// Keys for relay and node, if they have none yet.
-fn prepare(site: &Site<'_>, folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).context(folder.display())?;
-    for (name, nodes) in [(GATEWAY, SERVER_NODES), (HEATER, RELAY_NODES)] {
-        let (key, nodes) = (folder.join(key_file(name)), folder.join(nodes));
-        // The key is written last.
-        if key.exists() && nodes.exists() {
-            continue;
-        }
-        for left in [&key, &nodes] {
-            match fs::remove_file(left) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(error).context(left.display());
-                }
-                _ => {}
-            }
-        }
-        stdout(
-            site.edge()
-                .args(["nodes", "add", name, "--allow", RESOURCE, "--file"])
-                .arg(nodes)
-                .arg("--key-file")
-                .arg(key),
-        )?;
-    }
-    Ok(())
-}
-
-fn relay_settings(link: &str, ports: Ports) -> String {
-    let key = key_file(GATEWAY);
-    let (nodes, http) = (local(ports.relay), local(ports.http));
-    format!(
-        "[upstream]\nlink = \"{link}\"\nname = \"{GATEWAY}\"\nkey-file = \"{key}\"\n\
-         [[watch]]\nresource = \"{RESOURCE}\"\n\
-         [listen]\nlink = \"{nodes}\"\nhttp = \"{http}\"\n\
-         [nodes]\nfile = \"{RELAY_NODES}\"\n\
-         [state]\ndir = \"relay-state\"\n"
-    )
-}
-
-/// The kind `Device`, and two devices unless there are some.
-fn install(site: &Site<'_>, kubeconfig: &Path) -> Result<()> {
-    let kubectl = |arguments: &[&str]| {
-        let mut command = Command::new(&site.kubectl);
-        command.arg("--kubeconfig").arg(kubeconfig).args(arguments);
-        stdout(command.current_dir(places::root()))
-    };
-    // Connections are taken a moment before all is ready.
-    let end = Instant::now() + PATIENCE;
-    while let Err(failure) = kubectl(&["get", "--raw", "/readyz"]) {
-        if Instant::now() > end {
-            return Err(failure);
-        }
-    }
-    kubectl(&["apply", "-f", "examples/device.yaml"])?;
-    let kind = format!("crd/{RESOURCE}");
-    kubectl(&["wait", "--for=condition=Established", &kind])?;
-    let devices = kubectl(&["get", "devices", "--all-namespaces", "--output", "name"])?;
-    if devices.trim().is_empty() {
-        kubectl(&["apply", "-f", "examples/devices.yaml"])?;
-    }
-    Ok(())
-}
-
-/// Starts all, does what a newcomer is told to try, and sees that the node follows; twice.
-fn smoke(site: &Site<'_>, flags: &Flags) -> Result<()> {
-    let folder = tempfile::tempdir().context("a folder")?;
-    let mut demo = Demo::start(site, folder.path(), Ports::ANY)?;
-    let [see, change, at_relay] = demo.commands(site);
-    shell(&see, "boiler")?;
-    shell(&change, "device.ringwatch.dev/boiler patched")?;
-    let acknowledged = Instant::now();
-    demo.has_the_setpoint()?;
-    let took = acknowledged.elapsed();
-    if took > PROMISED {
-        return Err(Failure::new(format!(
-            "the change was at the node only after {took:?}"
-        )));
-    }
-    shell(&at_relay, "boiler")?;
-    demo.children.stop()?;
-    let mut again = Demo::start(site, folder.path(), Ports::ANY)?;
-    again.has_the_setpoint()?;
-    again.children.stop()?;
-    let node = if flags.qemu {
-        "firmware in QEMU"
-    } else {
-        "the simulated node"
-    };
-    println!(
-        "smoke: passed: a change by kubectl was at {node} {} ms after the server had taken it, and is there after a restart",
-        took.as_millis()
-    );
-    Ok(())
-}
-
-impl Demo {
-    fn has_the_setpoint(&mut self) -> Result<()> {
-        let changed = |line: &str| {
-            let (_, rest) = line.split_once("default/boiler ")?;
-            rest.contains(SETPOINT).then_some(())
-        };
-        match self.running.said.iter().find_map(|line| changed(line)) {
-            Some(()) => Ok(()),
-            None => self.children.until(NODE, PATIENCE, changed, say),
-        }
-    }
-}
-
-/// Runs a command as it would be pasted; its output must have `expected` in it.
-fn shell(command: &str, expected: &str) -> Result<()> {
-    println!("  $ {command}");
-    let output = stdout(Command::new("sh").args(["-c", command]))?;
-    output.lines().for_each(|line| println!("  {line}"));
-    match output.contains(expected) {
-        true => Ok(()),
-        false => Err(Failure::new(format!(
-            "`{command}` did not print `{expected}`"
-        ))),
-    }
-}
-
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
@@ -528,6 +389,7 @@ fn data_folder() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::stdout;
 
     #[test]
     fn a_port_in_use_is_named_with_a_way_out() {

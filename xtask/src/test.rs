@@ -36,7 +36,7 @@ const STEPS: &[Step] = &[
     step("doctests", true, doctests),
     step("journeys", false, journeys),
     step("documents", false, documented::run_all),
-    step("smoke", false, run::smoke_steps),
+    step("smoke", false, run::smoke::both),
     step("properties", false, properties),
     step("fuzz", false, || fuzz::fuzz(None, fuzz::SMOKE)),
     step("simulation", false, || sim::seeds(0, sim::SEEDS)),
