@@ -1,14 +1,16 @@
 //! `cargo xtask`: Ringwatch's one way to build, check and measure everything.
 //!
-//! One file per task: [`mod@test`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`boards`] and [`firmware`], [`setup`].
-//! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
+//! One file per task: [`mod@run`], [`mod@test`], [`documented`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`boards`] and [`firmware`], [`setup`].
+//! They stand on [`command`] and [`children`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
 //! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
 //! (fetching what is missing) and [`qemu`].
 
 mod apt;
 mod bench;
 mod boards;
+mod children;
 mod command;
+mod documented;
 mod etcd;
 mod firmware;
 mod fuzz;
@@ -18,6 +20,7 @@ mod places;
 mod protoc;
 mod python;
 mod qemu;
+mod run;
 mod setup;
 mod sim;
 mod size;
@@ -34,8 +37,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Builds, checks and measures Ringwatch.
 ///
-/// Start with `cargo xtask serve`, which runs the server, `cargo xtask run`, which boots the core in an emulated
-/// microcontroller, and
+/// Start with `cargo xtask run`, which runs a server, a relay and a node to look at, and
 /// `cargo xtask test`, which is all that CI does. A fresh Debian machine with a Rust toolchain is
 /// enough: what a task needs and does not find, it fetches (see `setup`).
 #[derive(Parser)]
@@ -47,11 +49,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Run everything on this machine: server, relay and a node, with two devices to change
+    ///
+    /// Prints the addresses and three commands to try, then what the node says, until Ctrl-C. Another start goes on from the same data.
+    /// The programs are built without optimisation, so that the first start is soon; `serve` runs the server with it.
+    Run(run::Flags),
+
     /// Boot the self-check firmware in QEMU and show what it prints
     ///
     /// Shows the core at work on an emulated Cortex-M3 without an allocator: each check, the size of each part, and how
-    /// deep the stack went. The server is run by `serve`.
-    Run {
+    /// deep the stack went.
+    Selfcheck {
         /// End the firmware after this many seconds
         #[arg(long, value_name = "SECONDS", default_value_t = qemu::TIME_LIMIT.as_secs())]
         limit: u64,
@@ -69,7 +77,7 @@ enum Task {
     /// Run every check; what CI does
     ///
     /// In order: fmt, clippy (also for the firmware), docs, tests (unit and integration), doctests,
-    /// journeys (real clients: see there), properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
+    /// journeys (real clients: see there), documents (every command of the README and the quickstarts), smoke (`run --smoke`, also with `--qemu`), properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
     /// where there is a nightly toolchain), simulation (10 000 seeds), mutants (broken caches that must be noticed), firmware (the self-check and restarts in QEMU; nodes in QEMU that watch the server), size (flash and RAM within
     /// budget and as the README says). Stops at the first step that fails and names it.
     Test {
@@ -195,7 +203,8 @@ enum Benchmark {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().task {
-        Task::Run { limit } => firmware::SELFCHECK.boot(Duration::from_secs(limit)),
+        Task::Run(flags) => run::run(&flags),
+        Task::Selfcheck { limit } => firmware::SELFCHECK.boot(Duration::from_secs(limit)),
         Task::Serve { flags } => command::run(
             places::cargo_in("")
                 .args(["run", "--release", "--package", "ringwatch-server", "--"])

@@ -4,11 +4,11 @@ use std::process::Command;
 
 use crate::{
     command::{Failure, Result, run, succeeds},
-    etcd,
+    documented, etcd,
     firmware::{self, RESTARTS, SELFCHECK},
     fuzz, kubectl, mutants,
     places::{self, cargo_in},
-    python, qemu, sim,
+    python, qemu, run, sim,
     size::{self, Readme},
     steps::{self, Step},
     toolchain, versioned,
@@ -35,6 +35,8 @@ const STEPS: &[Step] = &[
     step("tests", true, tests),
     step("doctests", true, doctests),
     step("journeys", false, journeys),
+    step("documents", false, documented::run_all),
+    step("smoke", false, run::smoke::both),
     step("properties", false, properties),
     step("fuzz", false, || fuzz::fuzz(None, fuzz::SMOKE)),
     step("simulation", false, || sim::seeds(0, sim::SEEDS)),
