@@ -1,6 +1,6 @@
 //! `cargo xtask`: Ringwatch's one way to build, check and measure everything.
 //!
-//! One file per task: [`mod@test`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`boards`] and [`firmware`], [`setup`].
+//! One file per task: [`mod@test`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`footprint`], [`boards`] and [`firmware`], [`setup`].
 //! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
 //! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
 //! (fetching what is missing) and [`qemu`].
@@ -11,6 +11,7 @@ mod boards;
 mod command;
 mod etcd;
 mod firmware;
+mod footprint;
 mod fuzz;
 mod kubectl;
 mod mutants;
@@ -162,6 +163,8 @@ enum Task {
     Setup,
 
     /// Measure what the relay's program takes in memory, with objects and nodes, and fail over budget
+    ///
+    /// The program is built as one static, stripped file. If that cannot be done it is said, and the one with this machine's C library is measured.
     Footprint,
 
     /// Measure what a node costs in flash and RAM, and fail over budget
@@ -236,7 +239,7 @@ fn main() -> ExitCode {
             settings,
         } => boards::flash(&board, &image, &settings),
         Task::Setup => setup::everything(),
-        Task::Footprint => bench::program("ringwatch-edge", "footprint"),
+        Task::Footprint => footprint::measure(),
         Task::Size {
             check_readme,
             write_readme,
