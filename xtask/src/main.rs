@@ -186,7 +186,7 @@ enum Benchmark {
     Cache,
     /// Connections of the server: what an idle one costs in memory
     Connections,
-    /// The relay's engine: frames to nodes, and how that grows with them
+    /// The relay: frames to nodes and how that grows with them; as a program: latency, catching up, bytes, start
     Edge,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
@@ -211,7 +211,8 @@ fn main() -> ExitCode {
             Benchmark::Cache => bench::program("ringwatch-server", "cache")
                 .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Connections => bench::program("ringwatch-server", "connections"),
-            Benchmark::Edge => bench::program("ringwatch-edge", "edge"),
+            Benchmark::Edge => bench::program("ringwatch-edge", "edge")
+                .and_then(|()| bench::program("ringwatch-edge", "running")),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
             Benchmark::Kinds => bench::program("ringwatch-server", "kinds"),
             Benchmark::Server => bench::program("ringwatch-server", "server"),
