@@ -1,6 +1,6 @@
 //! `cargo xtask`: Ringwatch's one way to build, check and measure everything.
 //!
-//! One file per task: [`mod@run`], [`mod@test`], [`documented`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`boards`] and [`firmware`], [`setup`].
+//! One file per task: [`mod@run`], [`mod@test`], [`documented`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`footprint`], [`boards`] and [`firmware`], [`setup`].
 //! They stand on [`command`] and [`children`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
 //! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
 //! (fetching what is missing) and [`qemu`].
@@ -13,6 +13,7 @@ mod command;
 mod documented;
 mod etcd;
 mod firmware;
+mod footprint;
 mod fuzz;
 mod kubectl;
 mod mutants;
@@ -170,6 +171,8 @@ enum Task {
     Setup,
 
     /// Measure what the relay's program takes in memory, with objects and nodes, and fail over budget
+    ///
+    /// The program is built as one static, stripped file. If that cannot be done it is said, and the one with this machine's C library is measured.
     Footprint,
 
     /// Measure what a node costs in flash and RAM, and fail over budget
@@ -191,7 +194,7 @@ enum Benchmark {
     Cache,
     /// Connections of the server: what an idle one costs in memory
     Connections,
-    /// The relay's engine: frames to nodes, and how that grows with them
+    /// The relay: frames to nodes and how that grows with them; as a program: latency, catching up, bytes, start
     Edge,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
@@ -217,7 +220,8 @@ fn main() -> ExitCode {
             Benchmark::Cache => bench::program("ringwatch-server", "cache")
                 .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Connections => bench::program("ringwatch-server", "connections"),
-            Benchmark::Edge => bench::program("ringwatch-edge", "edge"),
+            Benchmark::Edge => bench::program("ringwatch-edge", "edge")
+                .and_then(|()| bench::program("ringwatch-edge", "running")),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
             Benchmark::Kinds => bench::program("ringwatch-server", "kinds"),
             Benchmark::Server => bench::program("ringwatch-server", "server"),
@@ -245,7 +249,7 @@ fn main() -> ExitCode {
             settings,
         } => boards::flash(&board, &image, &settings),
         Task::Setup => setup::everything(),
-        Task::Footprint => bench::program("ringwatch-edge", "footprint"),
+        Task::Footprint => footprint::measure(),
         Task::Size {
             check_readme,
             write_readme,

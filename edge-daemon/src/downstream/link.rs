@@ -1,7 +1,7 @@
 //! Nodes: a listener, and a session on each connection.
 //!
-//! What a node costs while nothing happens is its session and a socket: bytes are read into and written from buffers that all share, and only
-//! what a slow node does not take is kept for it.
+//! What a node costs while nothing happens is its session, its subscriptions and a socket: bytes are read into and written from buffers that all share, a
+//! packet takes memory only while it comes or goes, and only what a slow node does not take is kept for it.
 
 use std::cell::RefCell;
 use std::io;
@@ -16,7 +16,7 @@ use ringwatch_core::revision::Revision;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::engine::{Downlink, Heap};
+use crate::engine::{Downlink, Heap, Object, Shape, Watch};
 use crate::hub::Hub;
 use crate::metrics::{add, take};
 use crate::policy::Rules;
@@ -38,6 +38,10 @@ const GOODBYE: Duration = Duration::from_secs(3);
 
 /// The session with a node.
 pub type NodeSession = Downlink<Heap, Rules, SUBSCRIPTIONS, PACKET, KEYS>;
+
+/// The same in one value, with all that it may ever have.
+pub type WholeSession =
+    Session<Watch<Heap, Rules>, Object<<Heap as Shape>::Bytes>, SUBSCRIPTIONS, PACKET, KEYS>;
 
 /// A node that is connected, as others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +102,7 @@ async fn connection(hub: Rc<Hub>, stream: TcpStream, peer: SocketAddr, present: 
     let mut line = Line {
         hub: hub.clone(),
         stream,
-        session: Box::new(Session::new(config, Seed::new(seed), now)),
+        session: Box::new(Session::begin(config, Seed::new(seed), now)),
         left: Vec::new(),
         key: None,
         here: None,
