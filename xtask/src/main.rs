@@ -2,7 +2,7 @@
 //!
 //! One file per task: [`mod@test`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`boards`] and [`firmware`], [`setup`].
 //! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
-//! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
+//! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`faketime`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
 //! (fetching what is missing) and [`qemu`].
 
 mod apt;
@@ -10,6 +10,7 @@ mod bench;
 mod boards;
 mod command;
 mod etcd;
+mod faketime;
 mod firmware;
 mod fuzz;
 mod kubectl;
