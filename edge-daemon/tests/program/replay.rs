@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
 use flate2::Compression;
@@ -17,6 +18,8 @@ pub(crate) enum Play {
     Zipped(Vec<String>),
     /// A stream: these pieces as chunks, and then nothing more while the connection lasts.
     Stream(Vec<String>),
+    /// A stream of what the test sends, while the connection lasts.
+    Live(Arc<Mutex<Receiver<String>>>),
     /// A stream whose pieces are each a member of gzip; then it ends well.
     ZippedStream(Vec<String>),
     /// A stream that is cut off after these pieces, without an end.
@@ -106,6 +109,12 @@ impl Replay {
                     .for_each(|piece| chunk(&mut stream, piece.as_bytes()));
                 // Until the other end goes away.
                 let _ = reader.read_line(&mut String::new());
+            }
+            Some((_, Play::Live(pieces))) => {
+                begin(&mut stream, "");
+                for piece in pieces.lock().unwrap().iter() {
+                    chunk(&mut stream, piece.as_bytes());
+                }
             }
             Some((_, Play::ZippedStream(pieces))) => {
                 begin(&mut stream, "Content-Encoding: gzip\r\n");
