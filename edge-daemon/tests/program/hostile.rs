@@ -3,12 +3,12 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use super::replay::{Play, Replay};
 use super::support::{PATIENCE, Running, Site, until};
-use super::{Nodes, PODS, bookmark, event, pod, site};
+use super::{Nodes, PODS, bookmark, event, live, pod, site};
 
 /// What the relay may have in memory more than before, in KB.
 const GROWTH: usize = 6 * 1024;
@@ -28,12 +28,9 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (upstream, pieces) = mpsc::channel();
-        let pieces = Arc::new(Mutex::new(pieces));
+        let first = [event("ADDED", &pod("a", 10, "Running")), bookmark(12, true)];
+        let (upstream, pieces) = live(&first);
         let replay = Replay::start(vec![("sendInitialEvents", Play::Live(pieces))]);
-        for piece in [event("ADDED", &pod("a", 10, "Running")), bookmark(12, true)] {
-            upstream.send(piece).unwrap();
-        }
         let site = site(&folder, &replay);
         site.set(
             "[listen]\n",

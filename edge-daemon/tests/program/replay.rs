@@ -30,7 +30,7 @@ pub(crate) enum Play {
 pub(crate) struct Replay {
     pub(crate) port: u16,
     script: Arc<Mutex<VecDeque<(&'static str, Play)>>>,
-    /// Paths that were asked for.
+    /// Paths that were asked for, each with the token that was shown.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -78,13 +78,19 @@ impl Replay {
             return;
         }
         let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut asked = path.clone();
         loop {
             let mut line = String::new();
             if reader.read_line(&mut line).unwrap_or(0) <= 2 {
                 break;
             }
+            if let Some((name, value)) = line.split_once(": ")
+                && name.eq_ignore_ascii_case("authorization")
+            {
+                asked.extend([" ", value.trim_end()]);
+            }
         }
-        self.asked.lock().unwrap().push(path.clone());
+        self.asked.lock().unwrap().push(asked);
         if path == "/api/v1/namespaces/kube-system" {
             whole(&mut stream, 200, "", SYSTEM.as_bytes());
             return;
