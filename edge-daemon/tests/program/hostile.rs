@@ -289,8 +289,12 @@ fn more_connections_than_there_are_places() {
     let link = SocketAddr::from(([127, 0, 0, 1], scene.site.link));
     // Whoever is a node gets in all the same, and those that are in stay.
     let key = scene.site.folder.join("dev.key");
+    let begun = std::time::Instant::now();
     let second = Nodes::start(&key, "dev", &[link.port()], &[]);
     second.until_at(scene.told);
+    // Not when the relay's patience with the others is over, which is after ten seconds.
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(7), "{took:?}");
     // Programs wait for the relay's patience with the others.
     until("an answer", || scene.site.get("/healthz"));
     assert!(scene.closed("link", "limit") > 0);
