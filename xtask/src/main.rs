@@ -2,7 +2,7 @@
 //!
 //! One file per task: [`mod@run`], [`mod@test`], [`documented`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`footprint`], [`boards`] and [`firmware`], [`setup`].
 //! They stand on [`command`] and [`children`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
-//! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
+//! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`faketime`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
 //! (fetching what is missing) and [`qemu`].
 
 mod apt;
@@ -12,6 +12,7 @@ mod children;
 mod command;
 mod documented;
 mod etcd;
+mod faketime;
 mod firmware;
 mod footprint;
 mod fuzz;

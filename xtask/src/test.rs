@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{
     command::{Failure, Result, run, succeeds},
-    documented, etcd,
+    documented, etcd, faketime,
     firmware::{self, RESTARTS, SELFCHECK},
     fuzz, kubectl, mutants,
     places::{self, cargo_in},
@@ -107,6 +107,7 @@ fn tests() -> Result<()> {
     // `--tests`: also of libraries and programs; documentation examples are a step of their own.
     let mut command = runner(None);
     versioned::provide(etcd::VERSIONS, &mut command)?;
+    faketime::provide(&mut command)?;
     run(command.args(["--workspace", "--features", CLIENTS, "--tests"]))
 }
 
