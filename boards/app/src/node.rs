@@ -23,7 +23,7 @@ use ringwatch_core::time::Instant;
 use ringwatch_edge::engine::Backoff;
 use ringwatch_settings::{Endpoint, Settings};
 
-use crate::device::{Device, Output, PROJECTION};
+use crate::device::{Device, Drive, Output, PROJECTION};
 use crate::keep::{Keep, Restored};
 use crate::network;
 use crate::random::Random;
@@ -48,6 +48,7 @@ type Link<'a> = Session<'a, 1, PACKET, DEVICES, KEY>;
 pub struct Memory<F: NorFlash> {
     devices: Devices,
     keep: Keep<F, DEVICES>,
+    output: Output,
     link: Option<Link<'static>>,
     packet: [u8; PACKET + 8],
 }
@@ -67,11 +68,17 @@ impl Buffers {
 }
 
 impl<F: NorFlash> Memory<F> {
-    /// A node that knows nothing yet, and this flash, of at least two pages.
+    /// A node that knows nothing yet, and this flash, of at least two pages. It prints, and drives nothing.
     pub fn new(flash: F) -> Self {
+        Self::driving(flash, |_| {})
+    }
+
+    /// The same, with something that setpoints drive.
+    pub fn driving(flash: F, drive: Drive) -> Self {
         Self {
             devices: Mirror::array(),
             keep: Keep::new(flash),
+            output: Output(drive),
             link: None,
             packet: [0; PACKET + 8],
         }
@@ -90,8 +97,9 @@ impl<F: NorFlash> Memory<F> {
             }
         };
         log::info!("node {}, boot {boot}", settings.name);
-        let mut output = Output;
-        let restored = self.keep.restore(&mut self.devices, &mut output, now());
+        let restored = self
+            .keep
+            .restore(&mut self.devices, &mut self.output, now());
         match restored.await {
             Ok(Restored::Nothing) => log::info!("restored nothing"),
             Ok(Restored::At(revision)) => {
@@ -162,8 +170,7 @@ impl<F: NorFlash> Memory<F> {
             let Some(link) = &mut self.link else {
                 break Lost::Network;
             };
-            let mut output = Output;
-            let mut feed = Watched(self.devices.feed(projected, &mut output));
+            let mut feed = Watched(self.devices.feed(projected, &mut self.output));
             let mut views: [&mut dyn View; 1] = [&mut feed];
             let mut sent = true;
             while let Some(bytes) = link.poll_output(&views, now(), &mut self.packet) {

@@ -18,7 +18,6 @@
 mod exit;
 #[cfg(not(feature = "network"))]
 mod fault;
-pub mod stack;
 pub mod uart;
 
 #[cfg(feature = "network")]
@@ -30,8 +29,9 @@ mod interrupts;
 #[cfg(feature = "network")]
 pub mod lan9118;
 #[cfg(feature = "network")]
-pub mod restart;
-#[cfg(feature = "network")]
 pub mod time;
 
 pub use exit::exit;
+#[cfg(feature = "network")]
+pub use ringwatch_cortex_m::restart;
+pub use ringwatch_cortex_m::stack;
