@@ -31,6 +31,9 @@ pub struct Settings<'a> {
     pub seed: [u8; 32],
     /// How it gets an address.
     pub network: Network,
+    /// Which Wi-Fi to join, on boards that have no wire. Two empty texts if there is none.
+    #[serde(borrow)]
+    pub wifi: Wifi<'a>,
     /// Where to connect, in this order.
     pub upstream: Vec<Endpoint, MAX_UPSTREAM>,
     /// What to watch.
@@ -56,6 +59,21 @@ pub enum Network {
         /// The way out, if there is one.
         gateway: Option<[u8; 4]>,
     },
+}
+
+/// A Wi-Fi network.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Wifi<'a> {
+    /// Its name.
+    pub ssid: &'a str,
+    /// Its password.
+    pub password: &'a str,
+}
+
+impl core::fmt::Debug for Wifi<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Wifi({:?}, ..)", self.ssid)
+    }
 }
 
 /// An address and a port.

@@ -11,6 +11,10 @@
 //! address = "192.168.1.20/24"
 //! gateway = "192.168.1.1"
 //!
+//! [wifi]                             # for boards without a wire
+//! ssid = "hall"
+//! password-file = "hall.wifi.key"    # also not in git
+//!
 //! [watch]
 //! resource = "devices.ringwatch.dev"
 //! fields = "spec.site=hall"          # also: namespace, labels, projection
@@ -25,7 +29,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::block::{BLANK, CRC, HEAD, MARK};
-use crate::{Endpoint, Network, Settings, Watch};
+use crate::{Endpoint, Network, Settings, Watch, Wifi};
 
 /// Why an image could not be filled: one message for the person at the terminal.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,6 +57,7 @@ pub struct File {
     silence: Option<String>,
     save_every: Option<String>,
     network: Option<StaticAddress>,
+    wifi: Option<Joined>,
     watch: Watched,
 }
 
@@ -61,6 +66,13 @@ pub struct File {
 struct StaticAddress {
     address: String,
     gateway: Option<Ipv4Addr>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Joined {
+    ssid: String,
+    password_file: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -81,18 +93,33 @@ struct Watched {
 pub fn from_file(image: &mut [u8], path: &Path, seed: [u8; 32]) -> Result<(), Failure> {
     let text = fs::read_to_string(path).map_err(|error| because(path.display(), error))?;
     let file: File = toml::from_str(&text).map_err(|error| because(path.display(), error))?;
-    let key_file = path.with_file_name(&file.key_file);
-    let key = fs::read_to_string(&key_file).map_err(|error| because(key_file.display(), error))?;
-    let key = hexadecimal(key.trim())
-        .ok_or_else(|| because(key_file.display(), "a key is 64 hexadecimal digits"))?;
+    let key = secret(path, &file.key_file)?;
+    let key = hexadecimal(&key)
+        .ok_or_else(|| because(file.key_file.display(), "a key is 64 hexadecimal digits"))?;
+    let password = match &file.wifi {
+        Some(wifi) => secret(path, &wifi.password_file)?,
+        None => String::new(),
+    };
     let settings = file
-        .settings(key, seed)
+        .settings(key, seed, &password)
         .map_err(|failure| because(path.display(), failure))?;
     fill(image, &settings)
 }
 
+/// What a file beside the settings says, without the end of the line.
+fn secret(settings: &Path, name: &Path) -> Result<String, Failure> {
+    let path = settings.with_file_name(name);
+    let text = fs::read_to_string(&path).map_err(|error| because(path.display(), error))?;
+    Ok(text.trim().to_owned())
+}
+
 impl File {
-    fn settings(&self, key: [u8; 32], seed: [u8; 32]) -> Result<Settings<'_>, Failure> {
+    fn settings<'a>(
+        &'a self,
+        key: [u8; 32],
+        seed: [u8; 32],
+        password: &'a str,
+    ) -> Result<Settings<'a>, Failure> {
         if self.name.is_empty() || self.name.len() > 63 {
             return Err(because("name", "1 to 63 bytes"));
         }
@@ -112,11 +139,22 @@ impl File {
             None => Network::Dhcp,
             Some(fixed) => fixed.network()?,
         };
+        let wifi = self.wifi.as_ref().map(|wifi| Wifi {
+            ssid: &wifi.ssid,
+            password,
+        });
+        if wifi.is_some_and(|wifi| wifi.ssid.is_empty() || wifi.ssid.len() > 32) {
+            return Err(because("wifi.ssid", "1 to 32 bytes"));
+        }
+        if wifi.is_some_and(|wifi| wifi.password.len() > 64) {
+            return Err(because("wifi.password-file", "64 bytes at most"));
+        }
         Ok(Settings {
             name: &self.name,
             key,
             seed,
             network,
+            wifi: wifi.unwrap_or_default(),
             upstream: addresses,
             watch: Watch {
                 resource: &self.watch.resource,
@@ -218,6 +256,7 @@ mod tests {
             key: [7; 32],
             seed: [9; 32],
             network: Network::Dhcp,
+            wifi: Wifi::default(),
             upstream: heapless::Vec::new(),
             watch: Watch {
                 resource: "devices.ringwatch.dev",
@@ -285,11 +324,15 @@ mod tests {
             [network]
             address = "192.168.1.20/24"
             gateway = "192.168.1.1"
+            [wifi]
+            ssid = "hall"
+            password-file = "hall.wifi.key"
             [watch]
             resource = "devices.ringwatch.dev"
         "#;
         let file: File = toml::from_str(good).unwrap();
-        let settings = file.settings([7; 32], [9; 32]).unwrap();
+        let settings = file.settings([7; 32], [9; 32], "open sesame").unwrap();
+        assert_eq!(settings.wifi.password, "open sesame");
         assert_eq!((settings.silence, settings.save_every), (250, 10_000));
         assert_eq!(
             settings.network,
@@ -304,9 +347,10 @@ mod tests {
             ("250ms", "250", "silence"),
             ("/24", "/33", "network.address"),
             ("[\"192.168.1.10:6444\"]", "[]", "upstream"),
+            ("\"hall\"", "\"\"", "wifi.ssid"),
         ] {
             let file: File = toml::from_str(&good.replacen(from, to, 1)).unwrap();
-            let failure = file.settings([7; 32], [9; 32]).unwrap_err().to_string();
+            let failure = file.settings([7; 32], [9; 32], "").unwrap_err().to_string();
             assert!(failure.starts_with(why), "{failure}");
         }
         assert!(toml::from_str::<File>(&good.replace("silence", "silent")).is_err());
