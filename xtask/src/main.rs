@@ -26,6 +26,7 @@ mod steps;
 mod test;
 mod toolchain;
 mod tools;
+mod uf2;
 mod versioned;
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
