@@ -41,12 +41,16 @@
     clippy::panic
 )]
 
+mod clock;
 pub mod device;
 pub mod flash;
+pub mod image;
 pub mod keep;
 pub mod logger;
 pub mod network;
 pub mod node;
 pub mod random;
+pub mod relay;
 pub mod restart;
+mod upstream;
 mod watched;

@@ -9,6 +9,7 @@
 //!
 //! With the feature `network`, for firmware on embassy:
 //!
+//! - [`start`](start()), [`board`]: everything below, begun in the right order
 //! - [`executor`], [`time`]: tasks, and a clock without ticks
 //! - [`lan9118`]: Ethernet, with an interrupt
 //! - [`flash`]: simulated flash, which survives a reset
@@ -32,6 +33,10 @@ pub mod lan9118;
 #[cfg(feature = "network")]
 pub mod restart;
 #[cfg(feature = "network")]
+mod start;
+#[cfg(feature = "network")]
 pub mod time;
 
 pub use exit::exit;
+#[cfg(feature = "network")]
+pub use start::{board, start};
