@@ -251,11 +251,14 @@ mod tests {
         let over = overruns(
             &firmware::SELFCHECK,
             Sizes {
-                ram: 65 * 1024,
+                ram: 161 * 1024,
                 ..small
             },
         );
-        assert!(over.join("").contains("RAM 66560 B of 65536 B"), "{over:?}");
+        assert!(
+            over.join("").contains("RAM 164864 B of 163840 B"),
+            "{over:?}"
+        );
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub(crate) const MPS2: Board = Board {
     chip: "Cortex-M3",
     target: "thumbv7m-none-eabi",
     flash: 256 * KB,
-    ram: 64 * KB,
+    ram: 160 * KB,
     runs: Runs::Emulated {
         machine: "mps2-an385",
         emulator: &qemu::ARM,
@@ -89,8 +89,8 @@ pub(crate) const RISCV: Board = Board {
     chip: "riscv32imac",
     target: "riscv32imac-unknown-none-elf",
     // One memory for both.
-    flash: 1024 * KB,
-    ram: 1024 * KB,
+    flash: 512 * KB,
+    ram: 512 * KB,
     runs: Runs::Emulated {
         machine: "virt",
         emulator: &qemu::RISCV,

@@ -42,8 +42,10 @@
     clippy::panic
 )]
 
+mod clock;
 pub mod device;
 pub mod flash;
+pub mod image;
 pub mod keep;
 pub mod light;
 pub mod logger;
@@ -51,5 +53,7 @@ pub mod network;
 pub mod node;
 pub mod port;
 pub mod random;
+pub mod relay;
 pub mod restart;
+mod upstream;
 mod watched;

@@ -45,6 +45,37 @@ pub struct Settings<'a> {
     pub save_every: u32,
 }
 
+/// The most nodes of a relay.
+pub const MAX_NODES: usize = 32;
+
+/// Everything that a relay is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelaySettings<'a> {
+    /// What any board is. The projection of its watch is what the relay keeps of each object.
+    #[serde(borrow)]
+    pub board: Settings<'a>,
+    /// Where nodes connect to.
+    pub port: u16,
+    /// Those that may.
+    #[serde(borrow)]
+    pub nodes: Vec<Permit<'a>, MAX_NODES>,
+}
+
+/// A node of a relay, and what it may have; empty texts permit anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permit<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its key.
+    pub key: [u8; 32],
+    /// Of this namespace only.
+    pub namespace: &'a str,
+    /// What the labels must be.
+    pub labels: &'a str,
+    /// What the fields must be.
+    pub fields: &'a str,
+}
+
 /// How a board gets an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {

@@ -18,6 +18,13 @@
 //! [watch]
 //! resource = "devices.ringwatch.dev"
 //! fields = "spec.site=hall"          # also: namespace, labels, projection
+//!
+//! [serve]                            # for a relay: its nodes; watch.projection is then what it keeps of each object
+//! port = 6444
+//! [[serve.node]]                     # up to 32
+//! name = "heater-1"
+//! key-file = "heater-1.key"
+//! namespace = "hall"                 # what it may have; also: labels, fields
 //! ```
 
 use std::fmt::{self, Display};
@@ -26,10 +33,10 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{BLANK, CRC, HEAD, MARK};
-use crate::{Endpoint, Network, Settings, Watch, Wifi};
+use crate::{Endpoint, Network, Permit, RelaySettings, Settings, Watch, Wifi};
 
 /// Why an image could not be filled: one message for the person at the terminal.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,6 +66,28 @@ pub struct File {
     network: Option<StaticAddress>,
     wifi: Option<Joined>,
     watch: Watched,
+    serve: Option<Serve>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Serve {
+    port: u16,
+    #[serde(default)]
+    node: Vec<Node>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Node {
+    name: String,
+    key_file: PathBuf,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    labels: String,
+    #[serde(default)]
+    fields: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -93,23 +122,71 @@ struct Watched {
 pub fn from_file(image: &mut [u8], path: &Path, seed: [u8; 32]) -> Result<(), Failure> {
     let text = fs::read_to_string(path).map_err(|error| because(path.display(), error))?;
     let file: File = toml::from_str(&text).map_err(|error| because(path.display(), error))?;
-    let key = secret(path, &file.key_file)?;
-    let key = hexadecimal(&key)
-        .ok_or_else(|| because(file.key_file.display(), "a key is 64 hexadecimal digits"))?;
+    let key = |name: &Path| read_key(&path.with_file_name(name));
+    let wrong = |failure| because(path.display(), failure);
     let password = match &file.wifi {
-        Some(wifi) => secret(path, &wifi.password_file)?,
+        Some(wifi) => secret(&path.with_file_name(&wifi.password_file))?,
         None => String::new(),
     };
-    let settings = file
-        .settings(key, seed, &password)
-        .map_err(|failure| because(path.display(), failure))?;
-    fill(image, &settings)
+    let board = file
+        .settings(key(&file.key_file)?, seed, &password)
+        .map_err(wrong)?;
+    match &file.serve {
+        None => fill(image, &board),
+        Some(serve) => {
+            let keys = serve.node.iter().map(|node| key(&node.key_file));
+            let keys = keys.collect::<Result<Vec<_>, _>>()?;
+            fill(image, &serve.settings(board, &keys).map_err(wrong)?)
+        }
+    }
 }
 
-/// What a file beside the settings says, without the end of the line.
-fn secret(settings: &Path, name: &Path) -> Result<String, Failure> {
-    let path = settings.with_file_name(name);
-    let text = fs::read_to_string(&path).map_err(|error| because(path.display(), error))?;
+fn read_key(file: &Path) -> Result<[u8; 32], Failure> {
+    hexadecimal(&secret(file)?)
+        .ok_or_else(|| because(file.display(), "a key is 64 hexadecimal digits"))
+}
+
+fn check_name(what: &str, name: &str) -> Result<(), Failure> {
+    match name.len() {
+        1..=63 => Ok(()),
+        _ => Err(because(what, "1 to 63 bytes")),
+    }
+}
+
+impl Serve {
+    fn settings<'a>(
+        &'a self,
+        board: Settings<'a>,
+        keys: &[[u8; 32]],
+    ) -> Result<RelaySettings<'a>, Failure> {
+        if board.watch.projection.is_empty() {
+            let why = "a relay has no place for whole objects: list the fields to keep";
+            return Err(because("watch.projection", why));
+        }
+        let mut nodes = heapless::Vec::new();
+        for (node, key) in self.node.iter().zip(keys) {
+            check_name("serve.node.name", &node.name)?;
+            let permit = Permit {
+                name: &node.name,
+                key: *key,
+                namespace: &node.namespace,
+                labels: &node.labels,
+                fields: &node.fields,
+            };
+            let pushed = nodes.push(permit);
+            pushed.map_err(|_| because("serve.node", "32 nodes at most"))?;
+        }
+        Ok(RelaySettings {
+            board,
+            port: self.port,
+            nodes,
+        })
+    }
+}
+
+/// What a file says, without the end of the line.
+fn secret(file: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| because(file.display(), error))?;
     Ok(text.trim().to_owned())
 }
 
@@ -120,9 +197,7 @@ impl File {
         seed: [u8; 32],
         password: &'a str,
     ) -> Result<Settings<'a>, Failure> {
-        if self.name.is_empty() || self.name.len() > 63 {
-            return Err(because("name", "1 to 63 bytes"));
-        }
+        check_name("name", &self.name)?;
         let upstream = self.upstream.iter().map(|endpoint| Endpoint {
             address: endpoint.ip().octets(),
             port: endpoint.port(),
@@ -187,7 +262,7 @@ impl StaticAddress {
 }
 
 /// Writes settings into the block of an image.
-pub fn fill(image: &mut [u8], settings: &Settings<'_>) -> Result<(), Failure> {
+pub fn fill(image: &mut [u8], settings: &impl Serialize) -> Result<(), Failure> {
     let mut places = image
         .windows(MARK.len())
         .enumerate()
