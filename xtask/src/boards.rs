@@ -125,6 +125,8 @@ pub(crate) fn run(task: Task) -> Result<()> {
         settings,
     } = task;
     let firmware = find(&board, &image)?;
+    // Before minutes are spent on building it.
+    firmware.board.emulated()?;
     let elf = provisioned(firmware, &settings)?;
     qemu::boot_on_network(firmware.board, &elf)
 }
