@@ -12,6 +12,7 @@ use ringwatch_edge::engine::Kept;
 use ringwatch_settings::{Block, RelaySettings, Settings};
 use static_cell::{ConstStaticCell, StaticCell};
 
+use crate::device::Drive;
 use crate::random::Random;
 use crate::restart::Note;
 use crate::{network, node, relay};
@@ -24,6 +25,10 @@ pub struct Board<F, D> {
     pub flash: F,
     /// Its network.
     pub network: D,
+    /// What setpoints drive, beside the line that is printed.
+    pub drive: Drive,
+    /// Whatever the hardware has of randomness.
+    pub noise: [u8; 32],
 }
 
 /// A node. It comes back only if there are no settings, which it says.
@@ -42,9 +47,9 @@ pub async fn node<F: NorFlash, D: Driver, const N: usize>(
         Err(unset) => return log::error!("{unset}"),
     };
     say_why(&board.restarted);
-    let memory = memory.init_with(|| node::Memory::new(board.flash));
+    let memory = memory.init_with(|| node::Memory::driving(board.flash, board.drive));
     let boot = memory.start(settings).await;
-    let mut random = Random::new(settings.seed, boot, &[]);
+    let mut random = Random::new(settings.seed, boot, &board.noise);
     let sockets = SOCKETS.init(StackResources::new());
     let (stack, runner) = begin(board.network, settings, sockets, &mut random);
     let key = KEY.init(PresharedKey::new(settings.key));
@@ -75,7 +80,7 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
     say_why(&board.restarted);
     let memory = memory.init_with(|| relay::Memory::new(board.flash, settings, kept));
     let boot = memory.start().await;
-    let mut random = Random::new(settings.board.seed, boot, &[]);
+    let mut random = Random::new(settings.board.seed, boot, &board.noise);
     let sockets = SOCKETS.init(StackResources::new());
     let (stack, runner) = begin(board.network, &settings.board, sockets, &mut random);
     let key = KEY.init(PresharedKey::new(settings.board.key));

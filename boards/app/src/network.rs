@@ -20,9 +20,9 @@ pub fn config(settings: &Settings<'_>) -> Config {
     }
 }
 
-/// An Ethernet address for a board that was given none: one that nobody else hands out, and another one for each name.
-pub fn mac(name: &str) -> [u8; 6] {
-    let hash: [u8; 32] = Sha256::digest(name).into();
+/// An Ethernet address for a board that was given none: one that nobody else hands out, from what is different in each chip.
+pub fn mac(chip: &[u8]) -> [u8; 6] {
+    let hash: [u8; 32] = Sha256::digest(chip).into();
     let [a, b, c, d, e, ..] = hash;
     // Locally administered, and of one station.
     [0x02, a, b, c, d, e]

@@ -9,6 +9,7 @@
 
 pub mod restart;
 
+use embassy_executor::Spawner;
 use embassy_time::{Duration, Timer};
 use esp_hal::clock::CpuClock;
 use esp_hal::gpio::DriveMode;
@@ -22,7 +23,8 @@ use esp_hal::time::Rate;
 use esp_hal::timer::timg::TimerGroup;
 use esp_radio::wifi::{self, Interface, WifiController, sta::StationConfig};
 use esp_storage::FlashStorage;
-use ringwatch_app::flash::Part;
+use ringwatch_app::image::Board;
+use ringwatch_app::{flash::Part, light::Light, logger::Logger};
 use ringwatch_settings::Wifi;
 use static_cell::StaticCell;
 
@@ -37,77 +39,68 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// What is kept through a loss of power is here.
 pub type Kept = Part<FlashStorage<'static>>;
-/// An LED that is dimmed.
-pub type Led = Channel<'static, LowSpeed>;
 
-/// All that firmware needs of the board.
-pub struct Board {
-    /// For what is kept.
-    pub flash: Kept,
-    /// The network driver.
-    pub device: Interface<'static>,
-    /// To be [kept joined](join).
-    pub radio: WifiController<'static>,
-    /// The LED.
-    pub led: Led,
-    /// To be [fed](feed).
-    pub watchdog: Rwdt,
-    /// From the chip's random number generator, which hears the radio.
-    pub noise: [u8; 32],
-}
+static LIGHT: Light = Light::new();
+static LOGGER: Logger = Logger::new(|line| esp_println::print!("{line}"));
 
-impl Board {
-    /// Starts clocks, pins, the radio and the watchdog.
-    pub fn start() -> Self {
-        static TIMER: StaticCell<timer::Timer<'static, LowSpeed>> = StaticCell::new();
-        esp_alloc::heap_allocator!(size: RADIO);
-        let p = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
-        if let Some(SocResetReason::SysRtcWdt | SocResetReason::CoreRtcWdt) =
-            esp_hal::system::reset_reason()
-        {
-            log::warn!("restarted after {} s of nothing", PATIENCE.as_secs());
-        }
-        let mut watchdog = Rtc::new(p.LPWR).rwdt;
-        let patience = esp_hal::time::Duration::from_secs(PATIENCE.as_secs());
-        watchdog.set_timeout(RwdtStage::Stage0, patience);
-        watchdog.enable();
-        let scheduler = TimerGroup::new(p.TIMG0).timer0;
-        let interrupts = SoftwareInterruptControl::new(p.SW_INTERRUPT);
-        esp_rtos::start(scheduler, interrupts.software_interrupt0);
+/// Starts everything: what an image is given of the board, once.
+///
+/// # Panics
+///
+/// If the radio cannot be started; the board restarts then.
+pub fn start(spawner: Spawner, wifi: Wifi<'static>) -> Board<Kept, Interface<'static>> {
+    static TIMER: StaticCell<timer::Timer<'static, LowSpeed>> = StaticCell::new();
+    LOGGER.start();
+    esp_alloc::heap_allocator!(size: RADIO);
+    let p = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
+    if let Some(SocResetReason::SysRtcWdt | SocResetReason::CoreRtcWdt) =
+        esp_hal::system::reset_reason()
+    {
+        log::warn!("restarted after {} s of nothing", PATIENCE.as_secs());
+    }
+    let mut watchdog = Rtc::new(p.LPWR).rwdt;
+    let patience = esp_hal::time::Duration::from_secs(PATIENCE.as_secs());
+    watchdog.set_timeout(RwdtStage::Stage0, patience);
+    watchdog.enable();
+    let scheduler = TimerGroup::new(p.TIMG0).timer0;
+    let interrupts = SoftwareInterruptControl::new(p.SW_INTERRUPT);
+    esp_rtos::start(scheduler, interrupts.software_interrupt0);
 
-        let mut dimmer = Ledc::new(p.LEDC);
-        dimmer.set_global_slow_clock(LSGlobalClkSource::APBClk);
-        let timer = TIMER.init(dimmer.timer(timer::Number::Timer0));
-        let how = timer::config::Config {
-            duty: timer::config::Duty::Duty8Bit,
-            clock_source: timer::LSClockSource::APBClk,
-            frequency: Rate::from_khz(1),
-        };
-        timer.configure(how).expect("8 bits at 1 kHz are possible");
-        let mut led = dimmer.channel(channel::Number::Channel0, p.GPIO7);
-        let how = channel::config::Config {
-            timer,
-            duty_pct: 0,
-            drive_mode: DriveMode::PushPull,
-        };
-        led.configure(how).expect("its timer is configured");
+    let mut dimmer = Ledc::new(p.LEDC);
+    dimmer.set_global_slow_clock(LSGlobalClkSource::APBClk);
+    let timer = TIMER.init(dimmer.timer(timer::Number::Timer0));
+    let how = timer::config::Config {
+        duty: timer::config::Duty::Duty8Bit,
+        clock_source: timer::LSClockSource::APBClk,
+        frequency: Rate::from_khz(1),
+    };
+    timer.configure(how).expect("8 bits at 1 kHz are possible");
+    let mut led = dimmer.channel(channel::Number::Channel0, p.GPIO7);
+    let how = channel::config::Config {
+        timer,
+        duty_pct: 0,
+        drive_mode: DriveMode::PushPull,
+    };
+    led.configure(how).expect("its timer is configured");
 
-        let (radio, interfaces) = wifi::new(p.WIFI, Default::default()).expect("there is a radio");
-        let mut noise = [0; 32];
-        Rng::new().read(&mut noise);
-        Self {
-            flash: Part::new(FlashStorage::new(p.FLASH), KEPT.0, KEPT.1),
-            device: interfaces.station,
-            radio,
-            led,
-            watchdog,
-            noise,
-        }
+    let (radio, interfaces) = wifi::new(p.WIFI, Default::default()).expect("there is a radio");
+    spawner.spawn(led_task(led).expect("it is spawned once"));
+    spawner.spawn(watchdog_task(watchdog).expect("it is spawned once"));
+    spawner.spawn(radio_task(radio, wifi).expect("it is spawned once"));
+    let mut noise = [0; 32];
+    Rng::new().read(&mut noise);
+    Board {
+        restarted: restart::note(),
+        flash: Part::new(FlashStorage::new(p.FLASH), KEPT.0, KEPT.1),
+        network: interfaces.station,
+        drive: |setpoint| LIGHT.set(setpoint),
+        noise,
     }
 }
 
 /// Joins a network, and again whenever that is lost.
-pub async fn join(mut radio: WifiController<'static>, to: Wifi<'static>) -> ! {
+#[embassy_executor::task]
+async fn radio_task(mut radio: WifiController<'static>, to: Wifi<'static>) -> ! {
     let station = StationConfig::default()
         .with_ssid(to.ssid)
         .with_password(to.password.into());
@@ -127,10 +120,16 @@ pub async fn join(mut radio: WifiController<'static>, to: Wifi<'static>) -> ! {
     }
 }
 
-/// Feeds the watchdog, as long as tasks are run at all.
-pub async fn feed(mut watchdog: Rwdt) -> ! {
+#[embassy_executor::task]
+async fn led_task(led: Channel<'static, LowSpeed>) -> ! {
+    LIGHT.shine(led).await
+}
+
+#[embassy_executor::task]
+async fn watchdog_task(mut watchdog: Rwdt) -> ! {
     loop {
         watchdog.feed();
+        // As long as tasks are run at all.
         Timer::after(PATIENCE / 4).await;
     }
 }

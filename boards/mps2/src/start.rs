@@ -38,6 +38,8 @@ pub fn board() -> Board<Simulated, &'static mut Lan9118> {
         restarted: restart::note(),
         flash: flash::take().expect("it is taken once"),
         network: NETWORK.init(Lan9118::start().expect("QEMU has it")),
+        drive: |_| {},
+        noise: [0; 32],
     }
 }
 

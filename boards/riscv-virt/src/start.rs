@@ -34,5 +34,7 @@ pub fn board() -> Board<Simulated, &'static mut Ethernet> {
         restarted: restart::note(),
         flash: flash::take().expect("it is taken once"),
         network: NETWORK.init(Ethernet::start().expect("QEMU has it")),
+        drive: |_| {},
+        noise: [0; 32],
     }
 }

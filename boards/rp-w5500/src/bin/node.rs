@@ -9,88 +9,19 @@
 use core::panic::PanicInfo;
 
 use embassy_executor::Spawner;
-use embassy_net::{Runner, StackResources};
-use embassy_net_wiznet::{Device, State};
-use embassy_rp::{pwm::Pwm, watchdog::Watchdog};
-use ringwatch_app::node::{Buffers, Memory, wanted};
-use ringwatch_app::{light::Light, logger::Logger, network, random::Random};
-use ringwatch_core::link::{PresharedKey, node::Wanted};
-use ringwatch_cortex_m::{restart, stack};
-use ringwatch_settings::{Block, Settings};
-use rp_w5500::{Board, Ethernet, Kept, UART, feed};
-use static_cell::{ConstStaticCell, StaticCell};
+use ringwatch_app::{image, node::Memory};
+use ringwatch_cortex_m::restart;
+use ringwatch_settings::Block;
+use rp_w5500::Kept;
+use static_cell::StaticCell;
 
 static SETTINGS: Block<1024> = Block::EMPTY;
 static MEMORY: StaticCell<Memory<Kept>> = StaticCell::new();
-static LOGGER: Logger = Logger::new(|line| UART.print(line));
-static BUFFERS: ConstStaticCell<Buffers> = ConstStaticCell::new(Buffers::EMPTY);
-static LIGHT: Light = Light::new();
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    static READ: StaticCell<Settings<'static>> = StaticCell::new();
-    static KEY: StaticCell<PresharedKey> = StaticCell::new();
-    static WANTED: StaticCell<[Wanted<'static>; 1]> = StaticCell::new();
-    static SOCKETS: StaticCell<StackResources<3>> = StaticCell::new();
-    static CHIP: StaticCell<State<8, 8>> = StaticCell::new();
-    LOGGER.start();
-    let board = Board::start();
-    spawner.spawn(watchdog_task(board.watchdog).expect("it is spawned once"));
-    spawner.spawn(led_task(board.led).expect("it is spawned once"));
-    let settings = match SETTINGS.read() {
-        Ok(settings) => READ.init(settings),
-        Err(unset) => return log::error!("{unset}"),
-    };
-    if let Some(reason) = restart::note().reason() {
-        log::warn!("restarted after {reason}");
-    }
-    let memory = MEMORY.init_with(|| Memory::driving(board.flash, |to| LIGHT.set(to)));
-    let boot = memory.start(settings).await;
-    let mut random = Random::new(settings.seed, boot, &board.noise);
-
-    let chip = CHIP.init(State::new());
-    let started = board
-        .ethernet
-        .start(network::mac(settings.name), chip)
-        .await;
-    let (device, ethernet) = started.expect("the Ethernet chip answers");
-    let sockets = SOCKETS.init(StackResources::new());
-    let config = network::config(settings);
-    let (network, runner) = embassy_net::new(device, config, sockets, random.number());
-    spawner.spawn(ethernet_task(ethernet).expect("it is spawned once"));
-    spawner.spawn(network_task(runner).expect("it is spawned once"));
-    spawner.spawn(stack_task().expect("it is spawned once"));
-
-    let key = KEY.init(PresharedKey::new(settings.key));
-    let wanted = WANTED.init([wanted(settings)]);
-    memory
-        .run(network, settings, key, wanted, &mut random, BUFFERS.take())
-        .await;
-}
-
-#[embassy_executor::task]
-async fn ethernet_task(runner: Ethernet) -> ! {
-    runner.run().await
-}
-
-#[embassy_executor::task]
-async fn network_task(mut runner: Runner<'static, Device<'static>>) -> ! {
-    runner.run().await
-}
-
-#[embassy_executor::task]
-async fn led_task(led: Pwm<'static>) -> ! {
-    LIGHT.shine(led).await
-}
-
-#[embassy_executor::task]
-async fn watchdog_task(watchdog: Watchdog) -> ! {
-    feed(watchdog).await
-}
-
-#[embassy_executor::task]
-async fn stack_task() -> ! {
-    stack::report().await
+    let board = rp_w5500::start(spawner).await;
+    image::node(board, &SETTINGS, &MEMORY).await;
 }
 
 #[panic_handler]
