@@ -115,6 +115,16 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # In your own firmware
+//!
+//! Beside `ringwatch-core` you need `heapless` and `serde` (with `derive`) for your own types. There is nothing to implement for
+//! a network: bytes of any stream will do, TCP or a serial line. This is all of it, and the tests compile it for a Cortex-M3 as it stands here
+//! (`core/docs/firmware.rs`). `boards/app` is the same with more around it: async, several servers, a cursor in flash.
+//!
+//! ```
+#![doc = include_str!("../docs/firmware.rs")]
+//! ```
 #![no_std]
 // What keeps panics and std out. Here and not in the manifest, where it would bind tests as well.
 #![warn(

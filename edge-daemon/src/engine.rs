@@ -13,6 +13,7 @@
 
 mod backoff;
 pub mod image;
+mod kept;
 mod nodes;
 mod object;
 mod policy;
@@ -24,6 +25,7 @@ mod track;
 mod uplink;
 
 pub use backoff::Backoff;
+pub use kept::{Kept, KeptError};
 pub use nodes::{KnownNode, Nodes};
 pub use object::{Bytes, Object, ObjectError, Place as ObjectPlace};
 pub use policy::{Everybody, Policy, Refusal};

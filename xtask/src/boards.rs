@@ -11,9 +11,10 @@ use ringwatch_settings::provision;
 
 use crate::{
     command::{Context, Failure, Result, run as run_command},
-    firmware::{self, Budget, Firmware},
+    firmware::{self, Firmware, Runs},
     places, qemu,
     size::Sizes,
+    uf2,
 };
 
 #[derive(Subcommand)]
@@ -34,19 +35,20 @@ pub(crate) enum Task {
 pub(crate) fn list() -> Result<()> {
     let mut lines = Vec::new();
     let mut over = Vec::new();
-    for firmware in firmware::ALL {
+    for firmware in firmware::ON_CHIPS.iter().chain(firmware::EMULATED) {
         let sizes = Sizes::of(&firmware.build()?)?;
         over.extend(overruns(firmware, sizes));
-        lines.push(row(firmware, sizes));
+        lines.push(row(firmware, sizes, firmware.deepest_stack()));
     }
     println!(
-        "{:<16} {:<10} {:<14} {:>16} {:>16} {:>14}",
-        "board", "chip", "image", "flash, KB", "static RAM, KB", "ours, KB"
+        "{:<16} {:<11} {:<14} {:>15} {:>14} {:>10} {:>10}",
+        "board", "chip", "image", "flash, KB", "RAM, KB", "ours, KB", "stack, KB"
     );
     lines.iter().for_each(|line| println!("{line}"));
     println!(
-        "\nThe files are in {}.",
-        firmware::target_folder().display()
+        "\nOf: the budget where there is one, else what the chip has for it. RAM is what is static. The stack is the deepest that the last \
+         `cargo xtask test --only firmware` has seen of this very image; `-` where nothing has measured it. The files are in {}.",
+        firmware::images_folder().display()
     );
     if over.is_empty() {
         println!("all {} images are within their budgets", lines.len());
@@ -55,25 +57,35 @@ pub(crate) fn list() -> Result<()> {
     Err(Failure::new(format!("over budget: {}", over.join("; "))))
 }
 
-/// Used, and of how much where there is a budget.
-fn row(firmware: &Firmware, sizes: Sizes) -> String {
-    let cell = |used: u64, budget: Option<u64>| match budget {
-        Some(budget) => format!("{:.1} of {}", kilo(used), budget / 1024),
-        None => format!("{:.1}", kilo(used)),
+/// The most that a firmware may take of flash and RAM: what is promised, or else what the chip has.
+fn limits(firmware: &Firmware) -> (u64, u64) {
+    let (board, budget) = (firmware.board, firmware.budget);
+    let limit = |promised: Option<u64>, there: u64| promised.unwrap_or(there).min(there);
+    (
+        limit(budget.map(|budget| budget.flash), board.flash),
+        limit(budget.map(|budget| budget.ram), board.ram),
+    )
+}
+
+/// Used, and of how much.
+fn row(firmware: &Firmware, sizes: Sizes, stack: Option<u64>) -> String {
+    let of = |used: u64, limit: u64| format!("{:.1} of {}", kilo(used), limit / 1024);
+    let (flash, ram) = limits(firmware);
+    let own = match (sizes.own_ram, firmware.budget) {
+        (0, _) => String::new(),
+        (own, Some(budget)) => of(own, budget.own_ram),
+        (own, None) => format!("{:.1}", kilo(own)),
     };
-    let Firmware { board, budget, .. } = firmware;
-    let own = match sizes.own_ram {
-        0 => String::new(),
-        own => cell(own, budget.map(|budget| budget.own_ram)),
-    };
+    let stack = stack.map_or("-".to_owned(), |stack| format!("{:.1}", kilo(stack)));
     format!(
-        "{:<16} {:<10} {:<14} {:>16} {:>16} {:>14}  {}",
-        board.name,
-        board.chip,
+        "{:<16} {:<11} {:<14} {:>15} {:>14} {:>10} {:>10}  {}",
+        firmware.board.name,
+        firmware.board.chip,
         firmware.binary,
-        cell(sizes.flash, budget.map(|budget| budget.flash)),
-        cell(sizes.ram, budget.map(|budget| budget.ram)),
+        of(sizes.flash, flash),
+        of(sizes.ram, ram),
         own,
+        stack,
         firmware.what
     )
 }
@@ -82,31 +94,25 @@ fn kilo(bytes: u64) -> f64 {
     bytes as f64 / 1024.0
 }
 
-/// What of a firmware is over its budget.
+/// What of a firmware is over its budget, or does not fit.
 fn overruns(firmware: &Firmware, sizes: Sizes) -> Vec<String> {
-    let Some(Budget {
-        flash,
-        ram,
-        own_ram,
-    }) = firmware.budget
-    else {
-        return Vec::new();
-    };
+    let (flash, ram) = limits(firmware);
+    let own = firmware.budget.map_or(ram, |budget| budget.own_ram);
     let what = [
         ("flash", sizes.flash, flash),
         ("static RAM", sizes.ram, ram),
-        ("static RAM of ours", sizes.own_ram, own_ram),
+        ("static RAM of ours", sizes.own_ram, own),
     ];
     let mut over: Vec<_> = what
         .iter()
-        .filter(|(_, used, budget)| used > budget)
-        .map(|(what, used, budget)| {
+        .filter(|(_, used, limit)| used > limit)
+        .map(|(what, used, limit)| {
             let (image, board) = (firmware.binary, firmware.board.name);
-            format!("{image} on {board}: {what} {used} B of {budget} B")
+            format!("{image} on {board}: {what} {used} B of {limit} B")
         })
         .collect();
     // An image in which it was not found would meet any budget.
-    if sizes.own_ram == 0 {
+    if firmware.budget.is_some() && sizes.own_ram == 0 {
         over.push(format!("{}: it has no static MEMORY", firmware.binary));
     }
     over
@@ -119,37 +125,69 @@ pub(crate) fn run(task: Task) -> Result<()> {
         settings,
     } = task;
     let firmware = find(&board, &image)?;
+    // Before minutes are spent on building it.
+    firmware.board.emulated()?;
     let elf = provisioned(firmware, &settings)?;
     qemu::boot_on_network(firmware.board, &elf)
 }
 
-/// Puts an image onto a board by `probe-rs`.
+/// Puts an image onto a board, by what the board takes it from.
 pub(crate) fn flash(board: &str, image: &str, settings: &Path) -> Result<()> {
     let firmware = find(board, image)?;
-    if firmware.board.name.starts_with("qemu-") {
-        return Err(Failure::new(format!(
+    match firmware.board.runs {
+        Runs::Emulated { .. } => Err(Failure::new(format!(
             "{board} exists in QEMU only: `cargo xtask boards run {board} {image}`"
-        )));
+        ))),
+        Runs::Probe(chip) => {
+            let probe = needed("probe-rs", "cargo install probe-rs-tools")?;
+            let elf = provisioned(firmware, settings)?;
+            run_command(Command::new(probe).args(["run", "--chip", chip]).arg(elf))
+        }
+        Runs::Espflash => {
+            let espflash = needed("espflash", "cargo install espflash")?;
+            let elf = provisioned(firmware, settings)?;
+            run_command(Command::new(espflash).args(["flash", "--monitor"]).arg(elf))
+        }
+        Runs::Drive => {
+            let elf = provisioned(firmware, settings)?;
+            let file = elf.with_extension("uf2");
+            let image = uf2::from_elf(&fs::read(&elf).context(elf.display())?)?;
+            fs::write(&file, image).context(file.display())?;
+            onto_drive(&file)
+        }
     }
-    let elf = provisioned(firmware, settings)?;
-    let Some(probe) = places::on_path("probe-rs") else {
-        return Err(Failure::new(
-            "`probe-rs` is needed and not on PATH: `cargo install probe-rs-tools`",
-        ));
+}
+
+/// A program that is on `PATH`, or else how it gets there.
+fn needed(program: &str, how: &str) -> Result<PathBuf> {
+    places::on_path(program)
+        .ok_or_else(|| Failure::new(format!("`{program}` is needed and not on PATH: `{how}`")))
+}
+
+/// Copies a file to the drive of a boot loader, if there is one.
+fn onto_drive(file: &Path) -> Result<()> {
+    // With this file it says what it is.
+    let is_boot_loader = |folder: &PathBuf| folder.join("INFO_UF2.TXT").is_file();
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let mut folders = mounts.lines().filter_map(|line| line.split(' ').nth(1));
+    let Some(drive) = folders.by_ref().map(PathBuf::from).find(is_boot_loader) else {
+        return Err(Failure::new(format!(
+            "no drive of a boot loader: hold BOOTSEL while connecting the board, mount the drive, and copy {} there or do this again",
+            file.display()
+        )));
     };
-    run_command(
-        Command::new(probe)
-            .args(["run", "--chip", firmware.board.chip])
-            .arg(elf),
-    )
+    let to = drive.join("ringwatch.uf2");
+    fs::copy(file, &to).context(to.display())?;
+    println!("copied to {}; the board starts by itself", drive.display());
+    Ok(())
 }
 
 /// A firmware with settings, by the names that people use: `node` is enough for `mps2-node`.
 fn find(board: &str, image: &str) -> Result<&'static Firmware> {
-    let images = || firmware::NODES.iter().map(|(_, firmware)| firmware);
+    let emulated = firmware::NODES.iter().map(|(_, firmware)| firmware);
+    let images = || emulated.clone().chain(firmware::ON_CHIPS);
     let is_meant = |firmware: &&Firmware| {
-        let short = firmware.binary.rsplit('-').next();
-        firmware.board.name == board && (firmware.binary == image || short == Some(image))
+        firmware.board.name == board && [firmware.binary, firmware.image()].contains(&image)
     };
     images().find(is_meant).ok_or_else(|| {
         let all = images().map(|it| format!("{} {}", it.board.name, it.binary));
@@ -168,7 +206,7 @@ pub(crate) fn provisioned(firmware: &Firmware, settings: &Path) -> Result<PathBu
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).context("random bytes")?;
     provision::from_file(&mut image, settings, seed).context("settings")?;
-    let filled = elf.with_extension("provisioned.elf");
+    let filled = elf.with_added_extension("provisioned.elf");
     fs::write(&filled, image).context(filled.display())?;
     Ok(filled)
 }
@@ -181,6 +219,8 @@ mod tests {
     fn an_image_is_found_by_its_short_name() {
         let node = find("qemu-mps2-an386", "node").unwrap();
         assert_eq!(node.board.target, "thumbv7em-none-eabihf");
+        let node = find("nucleo-f767zi", "node").unwrap();
+        assert_eq!(node.binary, "nucleo-node");
         let failure = find("qemu-mps2-an385", "toaster").unwrap_err().to_string();
         assert!(failure.contains("qemu-mps2-an385 mps2-node"), "{failure}");
     }
@@ -203,6 +243,38 @@ mod tests {
             over.contains("flash 163841 B") && over.contains("MEMORY"),
             "{over}"
         );
-        assert!(overruns(&firmware::SELFCHECK, within).is_empty());
+        let small = Sizes {
+            flash: 1024,
+            ram: 1024,
+            own_ram: 0,
+        };
+        assert!(overruns(&firmware::SELFCHECK, small).is_empty());
+        // Without a budget, what the chip has is one.
+        let over = overruns(
+            &firmware::SELFCHECK,
+            Sizes {
+                ram: 161 * 1024,
+                ..small
+            },
+        );
+        assert!(
+            over.join("").contains("RAM 164864 B of 163840 B"),
+            "{over:?}"
+        );
+    }
+
+    #[test]
+    fn what_was_measured_is_in_the_row_and_what_was_not_is_said() {
+        let sizes = Sizes {
+            flash: 2048,
+            ram: 1024,
+            own_ram: 512,
+        };
+        let measured = row(&firmware::NODE, sizes, Some(22 * 1024));
+        assert!(
+            measured.contains("2.0 of 160") && measured.contains(" 22.0 "),
+            "{measured}"
+        );
+        assert!(row(&firmware::NODE, sizes, None).contains(" - "));
     }
 }

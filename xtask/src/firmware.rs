@@ -1,9 +1,9 @@
 //! The firmware in `boards/`: what there is, and building it.
 
-use std::{path::PathBuf, process::Command, time::Duration};
+use std::{fs, path::PathBuf, process::Command, time::Duration};
 
 use crate::{
-    command::{Context, Result, run},
+    command::{Context, Failure, Result, run},
     places,
     qemu::{self, Emulator},
     toolchain::Toolchain,
@@ -18,6 +18,10 @@ pub(crate) struct Firmware {
     pub(crate) what: &'static str,
     /// What it may take, if that is promised.
     pub(crate) budget: Option<Budget>,
+    /// Flags for cargo.
+    features: &'static str,
+    /// The workspace, below `boards/`; empty if it is that.
+    workspace: &'static str,
 }
 
 /// The most bytes of each.
@@ -35,33 +39,97 @@ pub(crate) struct Board {
     pub(crate) name: &'static str,
     pub(crate) chip: &'static str,
     pub(crate) target: &'static str,
-    /// QEMU's name for it.
-    pub(crate) machine: &'static str,
-    pub(crate) emulator: &'static Emulator,
+    /// What the linker has to give away, in bytes.
+    pub(crate) flash: u64,
+    pub(crate) ram: u64,
+    pub(crate) runs: Runs,
 }
+
+/// How firmware gets to run on a board.
+#[derive(Debug)]
+pub(crate) enum Runs {
+    /// In QEMU, which has a name for it.
+    Emulated {
+        machine: &'static str,
+        emulator: &'static Emulator,
+    },
+    /// Through a debug probe; this is what `probe-rs` calls the chip.
+    Probe(&'static str),
+    /// Copied to the drive as which the chip shows itself, as UF2.
+    Drive,
+    /// By `espflash`, over USB.
+    Espflash,
+}
+
+const KB: u64 = 1024;
 
 pub(crate) const MPS2: Board = Board {
     name: "qemu-mps2-an385",
     chip: "Cortex-M3",
     target: "thumbv7m-none-eabi",
-    machine: "mps2-an385",
-    emulator: &qemu::ARM,
+    flash: 256 * KB,
+    ram: 160 * KB,
+    runs: Runs::Emulated {
+        machine: "mps2-an385",
+        emulator: &qemu::ARM,
+    },
 };
 pub(crate) const MPS2_M4F: Board = Board {
     name: "qemu-mps2-an386",
     chip: "Cortex-M4F",
     target: "thumbv7em-none-eabihf",
-    machine: "mps2-an386",
-    emulator: &qemu::ARM,
+    runs: Runs::Emulated {
+        machine: "mps2-an386",
+        emulator: &qemu::ARM,
+    },
+    ..MPS2
 };
 pub(crate) const RISCV: Board = Board {
     name: "qemu-riscv-virt",
     chip: "riscv32imac",
     target: "riscv32imac-unknown-none-elf",
-    machine: "virt",
-    emulator: &qemu::RISCV,
+    // One memory for both.
+    flash: 512 * KB,
+    ram: 512 * KB,
+    runs: Runs::Emulated {
+        machine: "virt",
+        emulator: &qemu::RISCV,
+    },
+};
+const W5500_EVB_PICO: Board = Board {
+    name: "rp-w5500",
+    chip: "RP2040",
+    target: "thumbv6m-none-eabi",
+    flash: (2048 - 16) * KB,
+    ram: 256 * KB,
+    runs: Runs::Drive,
+};
+const NUCLEO_H743ZI: Board = Board {
+    name: "nucleo-h743zi",
+    chip: "STM32H743",
+    target: "thumbv7em-none-eabihf",
+    flash: (2048 - 256) * KB,
+    ram: 512 * KB,
+    runs: Runs::Probe("STM32H743ZITx"),
+};
+const NUCLEO_F767ZI: Board = Board {
+    name: "nucleo-f767zi",
+    chip: "STM32F767",
+    flash: (2048 - 512) * KB,
+    runs: Runs::Probe("STM32F767ZITx"),
+    ..NUCLEO_H743ZI
+};
+const ESP32C3: Board = Board {
+    name: "esp32c3",
+    chip: "ESP32-C3",
+    target: "riscv32imc-unknown-none-elf",
+    // From the usual partition table, and esp-hal's linker script.
+    flash: (4096 - 64) * KB,
+    ram: 313 * KB,
+    runs: Runs::Espflash,
 };
 
+/// Those that the tests run firmware on.
 pub(crate) const BOARDS: &[Board] = &[MPS2, MPS2_M4F, RISCV];
 
 const NODE_BUDGET: Budget = Budget {
@@ -76,13 +144,15 @@ pub(crate) const SELFCHECK: Firmware = Firmware {
     board: &MPS2,
     what: "exercises the core, exits with 0 if all is well",
     budget: None,
+    features: "",
+    workspace: "",
 };
 pub(crate) const RESTARTS: Firmware = Firmware {
     package: "qemu-mps2",
     binary: "mps2-restarts",
     board: &MPS2,
     what: "breaks in three ways, and says why after each restart",
-    budget: None,
+    ..SELFCHECK
 };
 pub(crate) const NODE: Firmware = Firmware {
     package: "qemu-mps2",
@@ -90,6 +160,7 @@ pub(crate) const NODE: Firmware = Firmware {
     board: &MPS2,
     what: "the node, with network and encryption",
     budget: Some(NODE_BUDGET),
+    ..SELFCHECK
 };
 pub(crate) const NODE_M4F: Firmware = Firmware {
     board: &MPS2_M4F,
@@ -108,17 +179,49 @@ pub(crate) const SMALLEST: Firmware = Firmware {
     binary: "node",
     board: &MPS2,
     what: "the smallest node, for the size budget",
-    budget: None,
+    ..SELFCHECK
 };
 pub(crate) const BASELINE: Firmware = Firmware {
     package: "smallest-node",
     binary: "baseline",
     board: &MPS2,
     what: "the same without the core",
+    ..SELFCHECK
+};
+const NODE_PICO: Firmware = Firmware {
+    package: "rp-w5500",
+    binary: "rp-w5500-node",
+    board: &W5500_EVB_PICO,
+    // Promised for a Cortex-M3, again. What a chip has is a bound in any case.
     budget: None,
+    ..NODE
+};
+const NODE_H743ZI: Firmware = Firmware {
+    package: "stm32-nucleo",
+    binary: "nucleo-node",
+    board: &NUCLEO_H743ZI,
+    features: "--features h743zi",
+    ..NODE_PICO
+};
+const NODE_F767ZI: Firmware = Firmware {
+    board: &NUCLEO_F767ZI,
+    features: "--features f767zi",
+    ..NODE_H743ZI
+};
+const NODE_ESP32C3: Firmware = Firmware {
+    package: "esp32c3-board",
+    binary: "esp32c3-node",
+    board: &ESP32C3,
+    workspace: "esp32c3",
+    what: "the node, with Wi-Fi, whose driver has an allocator",
+    ..NODE_PICO
 };
 
-pub(crate) const ALL: &[Firmware] = &[
+/// What is for chips and not for QEMU: built by `cargo xtask boards`, linted in the tests.
+pub(crate) const ON_CHIPS: &[Firmware] = &[NODE_PICO, NODE_H743ZI, NODE_F767ZI, NODE_ESP32C3];
+
+/// What is for QEMU, or only measured.
+pub(crate) const EMULATED: &[Firmware] = &[
     NODE, NODE_M4F, NODE_RISCV, SELFCHECK, RESTARTS, SMALLEST, BASELINE,
 ];
 
@@ -130,30 +233,95 @@ pub(crate) const NODES: &[(&str, Firmware)] = &[
 ];
 
 impl Firmware {
-    /// Builds it in the release profile; the path of the ELF file.
+    /// Its name without that of the board: `node`, for `mps2-node`.
+    pub(crate) fn image(&self) -> &'static str {
+        let (_, short) = self.binary.rsplit_once('-').unwrap_or(("", self.binary));
+        short
+    }
+
+    /// Builds it in the release profile; the path of the ELF file, which is that board's own.
     pub(crate) fn build(&self) -> Result<PathBuf> {
         let target = self.board.target;
-        run(cargo(target)?
-            .args(["build", "--release", "--package", self.package])
-            .args(["--bin", self.binary, "--target", target]))?;
-        Ok(target_folder()
+        run(self.cargo("build")?.args(["--bin", self.binary]))?;
+        let built = target_folder()
             .join(target)
             .join("release")
-            .join(self.binary))
+            .join(self.binary);
+        // Two boards may have a target and the name of a binary in common.
+        let image = self.path();
+        let bytes = fs::read(&built).context(built.display())?;
+        if fs::read(&image).is_ok_and(|old| old == bytes) {
+            return Ok(image);
+        }
+        // Measured with another image. It need not be there.
+        let _ = fs::remove_file(self.stack_record());
+        let folder = images_folder();
+        fs::create_dir_all(&folder).context(folder.display())?;
+        fs::write(&image, bytes).context(image.display())?;
+        Ok(image)
+    }
+
+    fn path(&self) -> PathBuf {
+        let name = format!("{}-{}", self.board.name, self.binary);
+        images_folder().join(name)
+    }
+
+    /// What the image has said of its stack when tests ran it: lines, each with a number of bytes.
+    fn stack_record(&self) -> PathBuf {
+        self.path().with_added_extension("stack")
+    }
+
+    /// How deep its stack was at most when tests ran this very image, if they did.
+    pub(crate) fn deepest_stack(&self) -> Option<u64> {
+        let record = fs::read_to_string(self.stack_record()).ok()?;
+        record.lines().filter_map(|line| line.parse().ok()).max()
+    }
+
+    /// The linter, warnings denied.
+    fn lint(&self) -> Result<()> {
+        run(self.cargo("clippy")?.args(["--", "-D", "warnings"]))
+    }
+
+    /// `cargo`, told what of it is meant.
+    fn cargo(&self, command: &str) -> Result<Command> {
+        let mut cargo = cargo_in(self.workspace, self.board.target)?;
+        cargo
+            .args([command, "--release", "--package", self.package])
+            .args(["--target", self.board.target])
+            .args(self.features.split_whitespace());
+        Ok(cargo)
     }
 
     /// Builds and boots it; fails unless it exits with 0 within `limit`.
     pub(crate) fn boot(&self, limit: Duration) -> Result<()> {
         let elf = self.build()?;
-        qemu::boot(self.board, &elf, limit).context(format!(
-            "firmware `{}` on {}",
-            self.binary, self.board.machine
-        ))
+        let what = format!("firmware `{}` on {}", self.binary, self.board.name);
+        qemu::boot(self.board, &elf, limit).context(what)
     }
+}
+
+impl Board {
+    /// QEMU's name for it, and which QEMU.
+    pub(crate) fn emulated(&self) -> Result<(&'static str, &'static Emulator)> {
+        match self.runs {
+            Runs::Emulated { machine, emulator } => Ok((machine, emulator)),
+            _ => Err(Failure::new(format!(
+                "QEMU has no {}: `cargo xtask flash {0}` puts an image on one",
+                self.name
+            ))),
+        }
+    }
+}
+
+/// Where images are, of all boards.
+pub(crate) fn images_folder() -> PathBuf {
+    target_folder().join("images")
 }
 
 /// What is built for RISC-V only.
 const RISCV_PACKAGES: [&str; 2] = ["riscv-virt", "qemu-riscv-virt"];
+/// What is for this machine or for a chip, and thus built by itself.
+const BY_THEMSELVES: [&str; 3] = ["host", "rp-w5500", "stm32-nucleo"];
 
 /// The linter over all firmware, warnings denied.
 pub(crate) fn lint() -> Result<()> {
@@ -165,27 +333,44 @@ pub(crate) fn lint() -> Result<()> {
         arm.args(["--exclude", package]);
         riscv.args(["--package", package]);
     }
+    for package in BY_THEMSELVES {
+        arm.args(["--exclude", package]);
+    }
     run(arm.args(["--target", MPS2.target, "--", "-D", "warnings"]))?;
-    run(riscv.args(["--target", RISCV.target, "--", "-D", "warnings"]))
+    run(riscv.args(["--target", RISCV.target, "--", "-D", "warnings"]))?;
+    run(on_this_machine("clippy").args(["--package", "host", "--", "-D", "warnings"]))?;
+    ON_CHIPS.iter().try_for_each(Firmware::lint)
 }
 
 /// What of the firmware can be tested on this machine: settings, and what is kept through every loss of power.
 pub(crate) fn host_tests() -> Result<()> {
-    let mut cargo = Command::new("cargo");
-    run(cargo
-        .current_dir(places::root().join("boards"))
-        .env("CARGO_TARGET_DIR", target_folder())
-        .args(["test", "--package", "ringwatch-app"])
+    run(on_this_machine("test")
+        .args(["--package", "ringwatch-app"])
         .args(["--package", "ringwatch-settings"])
         .args(["--features", "ringwatch-settings/provision"]))
+}
+
+/// `cargo` in `boards/`, for what runs on this machine.
+fn on_this_machine(command: &str) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo
+        .current_dir(places::root().join("boards"))
+        .env("CARGO_TARGET_DIR", target_folder())
+        .arg(command);
+    cargo
 }
 
 /// `cargo` in `boards/`, of a toolchain that can build for `target`. Its settings for the linker are
 /// read from there, hence the current folder and not `--manifest-path`.
 fn cargo(target: &str) -> Result<Command> {
+    cargo_in("", target)
+}
+
+/// The same in a workspace below `boards/`.
+fn cargo_in(workspace: &str, target: &str) -> Result<Command> {
     let mut cargo = Toolchain::with_core(target)?.cargo()?;
     cargo
-        .current_dir(places::root().join("boards"))
+        .current_dir(places::root().join("boards").join(workspace))
         .env("CARGO_TARGET_DIR", target_folder());
     Ok(cargo)
 }

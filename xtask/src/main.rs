@@ -31,6 +31,7 @@ mod steps;
 mod test;
 mod toolchain;
 mod tools;
+mod uf2;
 mod versioned;
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};

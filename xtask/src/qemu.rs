@@ -65,7 +65,8 @@ pub(crate) fn boot_on_network(board: &Board, elf: &Path) -> Result<()> {
 /// QEMU with `elf` and a network, in which this machine is 10.0.2.2.
 pub(crate) fn on_network(board: &Board, elf: &Path) -> Result<Command> {
     let mut command = start(board)?;
-    command.args(board.emulator.network.split(' '));
+    let (_, emulator) = board.emulated()?;
+    command.args(emulator.network.split(' '));
     command.arg("-kernel").arg(elf);
     Ok(command)
 }
@@ -86,15 +87,16 @@ pub(crate) fn provide(command: &mut Command) -> Result<()> {
 
 /// QEMU as this board, with its serial port here.
 fn start(board: &Board) -> Result<Command> {
-    let qemu = board.emulator.tool.ensure()?;
+    let (machine, emulator) = board.emulated()?;
+    let qemu = emulator.tool.ensure()?;
     let mut command = qemu.command()?;
     if let Some(private) = qemu.private() {
         command.arg("-L").arg(private.join(FILES));
     }
     command
-        .args(["-M", board.machine])
+        .args(["-M", machine])
         .args("-display none -monitor none -serial stdio".split(' '))
-        .args(board.emulator.arguments.split(' '));
+        .args(emulator.arguments.split(' '));
     Ok(command)
 }
 

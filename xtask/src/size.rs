@@ -99,12 +99,16 @@ impl Sizes {
         let SectionFlags::Elf { sh_type, sh_flags } = section.flags() else {
             return Self::default();
         };
+        // Code that an ESP32 copies there at its start.
+        let runs_in_ram = section
+            .name()
+            .is_ok_and(|name| name == ".trap" || name.starts_with(".rwtext"));
         let has = |flag| sh_flags & flag == flag;
         let stored = sh_type != SHT_NOBITS;
         let bytes_if = |counted: bool| if counted { section.size() } else { 0 };
         Self {
             flash: bytes_if(has(SHF_ALLOC) && stored),
-            ram: bytes_if(has(SHF_ALLOC) && has(SHF_WRITE)),
+            ram: bytes_if(has(SHF_ALLOC) && (has(SHF_WRITE) || runs_in_ram)),
             own_ram: 0,
         }
     }

@@ -78,7 +78,7 @@ pub(crate) fn run_only(names: &[String]) -> Result<()> {
 
 fn format() -> Result<()> {
     toolchain::component("rustfmt", "fmt")?;
-    for workspace in ["", "boards", "tests/fuzz"] {
+    for workspace in ["", "boards", "boards/esp32c3", "tests/fuzz"] {
         run(cargo_in(workspace).args(["fmt", "--all", "--check"]))?;
     }
     Ok(())

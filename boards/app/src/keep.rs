@@ -109,6 +109,18 @@ impl<F: NorFlash, const N: usize> Keep<F, N> {
         Ok(boots)
     }
 
+    /// The board starts: how often it has. Flash that cannot be read is erased, which is said.
+    pub async fn count(&mut self) -> u32 {
+        match self.boot().await {
+            Ok(boot) => boot,
+            Err(_) => {
+                log::warn!("flash cannot be read, and is erased");
+                let _ = self.erase().await;
+                self.boot().await.unwrap_or(0)
+            }
+        }
+    }
+
     /// Forgets everything: for flash that cannot be read.
     pub async fn erase(&mut self) -> Result<(), Error<F::Error>> {
         self.places = [None; N];

@@ -11,7 +11,8 @@
 //! - [`network`]: addresses, from the settings or by DHCP
 //! - [`node`]: the node: an informer on [`Device`](device::Device) objects over the sealed node link, which drives an output
 //! - [`keep`]: the cursor and the last state in flash, through every loss of power
-//! - [`restart`], [`flash`], [`logger`]: why a board has restarted, flash for boards without, and printing
+//! - [`restart`], [`flash`]: why a board has restarted, and flash, real or simulated
+//! - [`logger`], [`port`], [`light`]: printing, and an LED that shows a setpoint
 //! - [`random`]: seeds for sessions, also on boards that have no source of randomness
 //!
 //! There is no allocator. What the node needs is one value, [`node::Memory`], of which the board makes a static.
@@ -41,12 +42,18 @@
     clippy::panic
 )]
 
+mod clock;
 pub mod device;
 pub mod flash;
+pub mod image;
 pub mod keep;
+pub mod light;
 pub mod logger;
 pub mod network;
 pub mod node;
+pub mod port;
 pub mod random;
+pub mod relay;
 pub mod restart;
+mod upstream;
 mod watched;

@@ -16,10 +16,23 @@ impl Logger {
     }
 
     /// From now on what is logged is printed.
+    #[cfg(target_has_atomic = "ptr")]
     pub fn start(&'static self) {
         // Already set is as good.
         let _ = log::set_logger(self);
         log::set_max_level(log::LevelFilter::Info);
+    }
+
+    /// From now on what is logged is printed.
+    // Reason: on a processor that cannot compare and swap, `log` cannot see to it that nothing comes in between; a critical section can.
+    #[cfg(not(target_has_atomic = "ptr"))]
+    #[allow(unsafe_code)]
+    pub fn start(&'static self) {
+        // SAFETY: nothing else runs in a critical section, so that nobody logs or sets a logger meanwhile.
+        critical_section::with(|_| unsafe {
+            let _ = log::set_logger_racy(self);
+            log::set_max_level_racy(log::LevelFilter::Info);
+        });
     }
 }
 

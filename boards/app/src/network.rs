@@ -2,6 +2,7 @@
 
 use embassy_net::{Config, Ipv4Address, Ipv4Cidr, Stack, StaticConfigV4};
 use ringwatch_settings::{Network, Settings};
+use sha2::{Digest, Sha256};
 
 /// What the network stack is told.
 pub fn config(settings: &Settings<'_>) -> Config {
@@ -17,6 +18,14 @@ pub fn config(settings: &Settings<'_>) -> Config {
             dns_servers: Default::default(),
         }),
     }
+}
+
+/// An Ethernet address for a board that was given none: one that nobody else hands out, from what is different in each chip.
+pub fn mac(chip: &[u8]) -> [u8; 6] {
+    let hash: [u8; 32] = Sha256::digest(chip).into();
+    let [a, b, c, d, e, ..] = hash;
+    // Locally administered, and of one station.
+    [0x02, a, b, c, d, e]
 }
 
 /// Waits for an address, if there is none.

@@ -1,32 +1,32 @@
 //! The node: devices watched over the sealed node link, an output driven by them, and a cursor that outlives the power.
 
 use core::convert::Infallible;
-use core::fmt;
 use core::time::Duration;
 
 use embassy_futures::select::{Either, select};
+use embassy_net::Stack;
 use embassy_net::tcp::TcpSocket;
-use embassy_net::{Ipv4Address, Stack};
 use embassy_time::Timer;
 use embedded_io_async::Write;
 use embedded_storage_async::nor_flash::NorFlash;
 use heapless::String;
 use ringwatch_core::informer::Held;
+use ringwatch_core::link::PresharedKey;
 use ringwatch_core::link::node::{
     Config, Mirror, Security, Session, Standing, View, Wanted, projected,
 };
-use ringwatch_core::link::{Ended, PresharedKey};
-use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::store::Slot;
 use ringwatch_core::time::Instant;
 use ringwatch_edge::engine::Backoff;
 use ringwatch_settings::{Endpoint, Settings};
 
-use crate::device::{Device, Output, PROJECTION};
+use crate::clock::{moment, now};
+use crate::device::{Device, Drive, Output, PROJECTION};
 use crate::keep::{Keep, Restored};
 use crate::network;
 use crate::random::Random;
+use crate::upstream::{self, Lost};
 use crate::watched::Watched;
 
 /// Devices that a node has a place for.
@@ -37,8 +37,6 @@ const KEY: usize = 64;
 const PACKET: usize = 512;
 /// What TCP may have on its way, in either direction.
 const WINDOW: usize = 1024;
-/// How long the network may take to connect.
-const CONNECT: embassy_time::Duration = embassy_time::Duration::from_secs(10);
 
 type Name = String<KEY>;
 type Devices = Mirror<Name, Device, [Slot<Name, Held<Device>>; DEVICES]>;
@@ -48,6 +46,7 @@ type Link<'a> = Session<'a, 1, PACKET, DEVICES, KEY>;
 pub struct Memory<F: NorFlash> {
     devices: Devices,
     keep: Keep<F, DEVICES>,
+    output: Output,
     link: Option<Link<'static>>,
     packet: [u8; PACKET + 8],
 }
@@ -67,11 +66,17 @@ impl Buffers {
 }
 
 impl<F: NorFlash> Memory<F> {
-    /// A node that knows nothing yet, and this flash, of at least two pages.
+    /// A node that knows nothing yet, and this flash, of at least two pages. It prints, and drives nothing.
     pub fn new(flash: F) -> Self {
+        Self::driving(flash, |_| {})
+    }
+
+    /// The same, with something that setpoints drive.
+    pub fn driving(flash: F, drive: Drive) -> Self {
         Self {
             devices: Mirror::array(),
             keep: Keep::new(flash),
+            output: Output(drive),
             link: None,
             packet: [0; PACKET + 8],
         }
@@ -81,17 +86,11 @@ impl<F: NorFlash> Memory<F> {
     ///
     /// Flash that cannot be read is erased, and the node begins from nothing.
     pub async fn start(&mut self, settings: &Settings<'_>) -> u32 {
-        let boot = match self.keep.boot().await {
-            Ok(boot) => boot,
-            Err(_) => {
-                log::warn!("flash cannot be read, and is erased");
-                let _ = self.keep.erase().await;
-                self.keep.boot().await.unwrap_or(0)
-            }
-        };
+        let boot = self.keep.count().await;
         log::info!("node {}, boot {boot}", settings.name);
-        let mut output = Output;
-        let restored = self.keep.restore(&mut self.devices, &mut output, now());
+        let restored = self
+            .keep
+            .restore(&mut self.devices, &mut self.output, now());
         match restored.await {
             Ok(Restored::Nothing) => log::info!("restored nothing"),
             Ok(Restored::At(revision)) => {
@@ -148,13 +147,9 @@ impl<F: NorFlash> Memory<F> {
         endpoint: &Endpoint,
         save_every: Duration,
     ) -> (Lost, bool) {
-        socket.set_timeout(Some(CONNECT));
-        let address = Ipv4Address::from(endpoint.address);
-        if socket.connect((address, endpoint.port)).await.is_err() {
-            return (Lost::NoConnection, false);
+        if let Err(lost) = upstream::dial(socket, endpoint).await {
+            return (lost, false);
         }
-        // From here on the link itself watches for silence.
-        socket.set_timeout(None);
         let mut reported = None;
         let mut open = false;
         let mut save_at = now();
@@ -162,8 +157,7 @@ impl<F: NorFlash> Memory<F> {
             let Some(link) = &mut self.link else {
                 break Lost::Network;
             };
-            let mut output = Output;
-            let mut feed = Watched(self.devices.feed(projected, &mut output));
+            let mut feed = Watched(self.devices.feed(projected, &mut self.output));
             let mut views: [&mut dyn View; 1] = [&mut feed];
             let mut sent = true;
             while let Some(bytes) = link.poll_output(&views, now(), &mut self.packet) {
@@ -191,7 +185,7 @@ impl<F: NorFlash> Memory<F> {
             }
             if link.is_open() && !open {
                 open = true;
-                log::info!("link to {address}:{} is open", endpoint.port);
+                upstream::say_open(endpoint);
             }
             let standing = link.standing(0);
             if let Some(Standing::Failed { code, .. }) = standing {
@@ -210,8 +204,7 @@ impl<F: NorFlash> Memory<F> {
                 save_at = now() + save_every;
             }
         };
-        socket.abort();
-        let _ = embassy_time::with_timeout(CONNECT, socket.flush()).await;
+        upstream::hang_up(socket).await;
         (lost, reported.is_some())
     }
 
@@ -249,53 +242,5 @@ fn take(link: &mut Link<'_>, bytes: &[u8], views: &mut [&mut dyn View]) -> usize
 
 /// What the settings ask for.
 pub fn wanted(settings: &'static Settings<'static>) -> Wanted<'static> {
-    let watch = &settings.watch;
-    Wanted {
-        scope: match watch.namespace {
-            "" => Scope::Resource,
-            namespace => Scope::Namespace(namespace),
-        },
-        labels: watch.labels,
-        fields: watch.fields,
-        projection: match watch.projection {
-            "" => PROJECTION,
-            projection => projection,
-        },
-        ..Wanted::all(watch.resource)
-    }
-}
-
-/// Why there is no connection any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lost {
-    /// Nobody answered.
-    NoConnection,
-    /// It was closed, or nothing got through.
-    Network,
-    /// The session has ended.
-    Ended(Ended),
-}
-
-impl fmt::Display for Lost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoConnection => f.write_str("nobody answers"),
-            Self::Network => f.write_str("the connection was closed"),
-            Self::Ended(ended) => ended.fmt(f),
-        }
-    }
-}
-
-/// The time as the core counts it.
-fn now() -> Instant {
-    Instant::from_millis(embassy_time::Instant::now().as_millis())
-}
-
-/// A moment as embassy counts it; the last one that there is, if it is later.
-fn moment(at: Instant) -> embassy_time::Instant {
-    let ticks = at.as_millis().checked_mul(embassy_time::TICK_HZ / 1000);
-    ticks.map_or(
-        embassy_time::Instant::MAX,
-        embassy_time::Instant::from_ticks,
-    )
+    upstream::wanted(&settings.watch, PROJECTION)
 }

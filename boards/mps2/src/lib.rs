@@ -9,6 +9,7 @@
 //!
 //! With the feature `network`, for firmware on embassy:
 //!
+//! - [`start`](start()), [`board`]: everything below, begun in the right order
 //! - [`executor`], [`time`]: tasks, and a clock without ticks
 //! - [`lan9118`]: Ethernet, with an interrupt
 //! - [`flash`]: simulated flash, which survives a reset
@@ -18,7 +19,6 @@
 mod exit;
 #[cfg(not(feature = "network"))]
 mod fault;
-pub mod stack;
 pub mod uart;
 
 #[cfg(feature = "network")]
@@ -30,8 +30,13 @@ mod interrupts;
 #[cfg(feature = "network")]
 pub mod lan9118;
 #[cfg(feature = "network")]
-pub mod restart;
+mod start;
 #[cfg(feature = "network")]
 pub mod time;
 
 pub use exit::exit;
+#[cfg(feature = "network")]
+pub use ringwatch_cortex_m::restart;
+pub use ringwatch_cortex_m::stack;
+#[cfg(feature = "network")]
+pub use start::{board, start};

@@ -2,6 +2,7 @@
 //!
 //! Everything in the firmware that touches hardware is here, and with it all the `unsafe`:
 //!
+//! - [`start`](start()), [`board`]: everything below, begun in the right order
 //! - [`uart`]: text out
 //! - [`time`]: embassy's clock
 //! - [`network`]: Ethernet by virtio
@@ -13,7 +14,8 @@ pub mod flash;
 mod interrupts;
 pub mod network;
 pub mod restart;
+mod start;
 pub mod time;
 pub mod uart;
 
-pub use interrupts::start as start_interrupts;
+pub use start::{board, start};

@@ -9,7 +9,7 @@
 use core::fmt;
 use core::hint::black_box;
 
-use crate::Settings;
+use serde::Deserialize;
 
 /// What the block begins with.
 pub(crate) const MARK: [u8; 16] = *b"ringwatch\x01 block";
@@ -49,8 +49,8 @@ impl<const N: usize> Block<N> {
         &self.0
     }
 
-    /// What is in it.
-    pub fn read(&'static self) -> Result<Settings<'static>, Unset> {
+    /// What is in it: the settings of a node or those of a relay, as the image is one.
+    pub fn read<T: Deserialize<'static>>(&'static self) -> Result<T, Unset> {
         // The compiler knows what it has put there, and must not take it for what is there.
         let bytes: &'static [u8] = &black_box(self).0;
         let (_, rest) = bytes.split_at_checked(MARK.len() + 2).ok_or(Unset::Blank)?;

@@ -31,6 +31,9 @@ pub struct Settings<'a> {
     pub seed: [u8; 32],
     /// How it gets an address.
     pub network: Network,
+    /// Which Wi-Fi to join, on boards that have no wire. Two empty texts if there is none.
+    #[serde(borrow)]
+    pub wifi: Wifi<'a>,
     /// Where to connect, in this order.
     pub upstream: Vec<Endpoint, MAX_UPSTREAM>,
     /// What to watch.
@@ -40,6 +43,37 @@ pub struct Settings<'a> {
     pub silence: u32,
     /// How often what was learned is saved at most, in milliseconds: flash wears out.
     pub save_every: u32,
+}
+
+/// The most nodes of a relay.
+pub const MAX_NODES: usize = 32;
+
+/// Everything that a relay is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelaySettings<'a> {
+    /// What any board is. The projection of its watch is what the relay keeps of each object.
+    #[serde(borrow)]
+    pub board: Settings<'a>,
+    /// Where nodes connect to.
+    pub port: u16,
+    /// Those that may.
+    #[serde(borrow)]
+    pub nodes: Vec<Permit<'a>, MAX_NODES>,
+}
+
+/// A node of a relay, and what it may have; empty texts permit anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permit<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its key.
+    pub key: [u8; 32],
+    /// Of this namespace only.
+    pub namespace: &'a str,
+    /// What the labels must be.
+    pub labels: &'a str,
+    /// What the fields must be.
+    pub fields: &'a str,
 }
 
 /// How a board gets an address.
@@ -56,6 +90,21 @@ pub enum Network {
         /// The way out, if there is one.
         gateway: Option<[u8; 4]>,
     },
+}
+
+/// A Wi-Fi network.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Wifi<'a> {
+    /// Its name.
+    pub ssid: &'a str,
+    /// Its password.
+    pub password: &'a str,
+}
+
+impl core::fmt::Debug for Wifi<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Wifi({:?}, ..)", self.ssid)
+    }
 }
 
 /// An address and a port.

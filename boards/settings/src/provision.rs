@@ -11,9 +11,20 @@
 //! address = "192.168.1.20/24"
 //! gateway = "192.168.1.1"
 //!
+//! [wifi]                             # for boards without a wire
+//! ssid = "hall"
+//! password-file = "hall.wifi.key"    # also not in git
+//!
 //! [watch]
 //! resource = "devices.ringwatch.dev"
 //! fields = "spec.site=hall"          # also: namespace, labels, projection
+//!
+//! [serve]                            # for a relay: its nodes; watch.projection is then what it keeps of each object
+//! port = 6444
+//! [[serve.node]]                     # up to 32
+//! name = "heater-1"
+//! key-file = "heater-1.key"
+//! namespace = "hall"                 # what it may have; also: labels, fields
 //! ```
 
 use std::fmt::{self, Display};
@@ -22,10 +33,10 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{BLANK, CRC, HEAD, MARK};
-use crate::{Endpoint, Network, Settings, Watch};
+use crate::{Endpoint, Network, Permit, RelaySettings, Settings, Watch, Wifi};
 
 /// Why an image could not be filled: one message for the person at the terminal.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +64,30 @@ pub struct File {
     silence: Option<String>,
     save_every: Option<String>,
     network: Option<StaticAddress>,
+    wifi: Option<Joined>,
     watch: Watched,
+    serve: Option<Serve>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Serve {
+    port: u16,
+    #[serde(default)]
+    node: Vec<Node>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Node {
+    name: String,
+    key_file: PathBuf,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    labels: String,
+    #[serde(default)]
+    fields: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -61,6 +95,13 @@ pub struct File {
 struct StaticAddress {
     address: String,
     gateway: Option<Ipv4Addr>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Joined {
+    ssid: String,
+    password_file: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -81,21 +122,82 @@ struct Watched {
 pub fn from_file(image: &mut [u8], path: &Path, seed: [u8; 32]) -> Result<(), Failure> {
     let text = fs::read_to_string(path).map_err(|error| because(path.display(), error))?;
     let file: File = toml::from_str(&text).map_err(|error| because(path.display(), error))?;
-    let key_file = path.with_file_name(&file.key_file);
-    let key = fs::read_to_string(&key_file).map_err(|error| because(key_file.display(), error))?;
-    let key = hexadecimal(key.trim())
-        .ok_or_else(|| because(key_file.display(), "a key is 64 hexadecimal digits"))?;
-    let settings = file
-        .settings(key, seed)
-        .map_err(|failure| because(path.display(), failure))?;
-    fill(image, &settings)
+    let key = |name: &Path| read_key(&path.with_file_name(name));
+    let wrong = |failure| because(path.display(), failure);
+    let password = match &file.wifi {
+        Some(wifi) => secret(&path.with_file_name(&wifi.password_file))?,
+        None => String::new(),
+    };
+    let board = file
+        .settings(key(&file.key_file)?, seed, &password)
+        .map_err(wrong)?;
+    match &file.serve {
+        None => fill(image, &board),
+        Some(serve) => {
+            let keys = serve.node.iter().map(|node| key(&node.key_file));
+            let keys = keys.collect::<Result<Vec<_>, _>>()?;
+            fill(image, &serve.settings(board, &keys).map_err(wrong)?)
+        }
+    }
+}
+
+fn read_key(file: &Path) -> Result<[u8; 32], Failure> {
+    hexadecimal(&secret(file)?)
+        .ok_or_else(|| because(file.display(), "a key is 64 hexadecimal digits"))
+}
+
+fn check_name(what: &str, name: &str) -> Result<(), Failure> {
+    match name.len() {
+        1..=63 => Ok(()),
+        _ => Err(because(what, "1 to 63 bytes")),
+    }
+}
+
+impl Serve {
+    fn settings<'a>(
+        &'a self,
+        board: Settings<'a>,
+        keys: &[[u8; 32]],
+    ) -> Result<RelaySettings<'a>, Failure> {
+        if board.watch.projection.is_empty() {
+            let why = "a relay has no place for whole objects: list the fields to keep";
+            return Err(because("watch.projection", why));
+        }
+        let mut nodes = heapless::Vec::new();
+        for (node, key) in self.node.iter().zip(keys) {
+            check_name("serve.node.name", &node.name)?;
+            let permit = Permit {
+                name: &node.name,
+                key: *key,
+                namespace: &node.namespace,
+                labels: &node.labels,
+                fields: &node.fields,
+            };
+            let pushed = nodes.push(permit);
+            pushed.map_err(|_| because("serve.node", "32 nodes at most"))?;
+        }
+        Ok(RelaySettings {
+            board,
+            port: self.port,
+            nodes,
+        })
+    }
+}
+
+/// What a file says, without the end of the line.
+fn secret(file: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| because(file.display(), error))?;
+    Ok(text.trim().to_owned())
 }
 
 impl File {
-    fn settings(&self, key: [u8; 32], seed: [u8; 32]) -> Result<Settings<'_>, Failure> {
-        if self.name.is_empty() || self.name.len() > 63 {
-            return Err(because("name", "1 to 63 bytes"));
-        }
+    fn settings<'a>(
+        &'a self,
+        key: [u8; 32],
+        seed: [u8; 32],
+        password: &'a str,
+    ) -> Result<Settings<'a>, Failure> {
+        check_name("name", &self.name)?;
         let upstream = self.upstream.iter().map(|endpoint| Endpoint {
             address: endpoint.ip().octets(),
             port: endpoint.port(),
@@ -112,11 +214,22 @@ impl File {
             None => Network::Dhcp,
             Some(fixed) => fixed.network()?,
         };
+        let wifi = self.wifi.as_ref().map(|wifi| Wifi {
+            ssid: &wifi.ssid,
+            password,
+        });
+        if wifi.is_some_and(|wifi| wifi.ssid.is_empty() || wifi.ssid.len() > 32) {
+            return Err(because("wifi.ssid", "1 to 32 bytes"));
+        }
+        if wifi.is_some_and(|wifi| wifi.password.len() > 64) {
+            return Err(because("wifi.password-file", "64 bytes at most"));
+        }
         Ok(Settings {
             name: &self.name,
             key,
             seed,
             network,
+            wifi: wifi.unwrap_or_default(),
             upstream: addresses,
             watch: Watch {
                 resource: &self.watch.resource,
@@ -149,7 +262,7 @@ impl StaticAddress {
 }
 
 /// Writes settings into the block of an image.
-pub fn fill(image: &mut [u8], settings: &Settings<'_>) -> Result<(), Failure> {
+pub fn fill(image: &mut [u8], settings: &impl Serialize) -> Result<(), Failure> {
     let mut places = image
         .windows(MARK.len())
         .enumerate()
@@ -218,6 +331,7 @@ mod tests {
             key: [7; 32],
             seed: [9; 32],
             network: Network::Dhcp,
+            wifi: Wifi::default(),
             upstream: heapless::Vec::new(),
             watch: Watch {
                 resource: "devices.ringwatch.dev",
@@ -285,11 +399,15 @@ mod tests {
             [network]
             address = "192.168.1.20/24"
             gateway = "192.168.1.1"
+            [wifi]
+            ssid = "hall"
+            password-file = "hall.wifi.key"
             [watch]
             resource = "devices.ringwatch.dev"
         "#;
         let file: File = toml::from_str(good).unwrap();
-        let settings = file.settings([7; 32], [9; 32]).unwrap();
+        let settings = file.settings([7; 32], [9; 32], "open sesame").unwrap();
+        assert_eq!(settings.wifi.password, "open sesame");
         assert_eq!((settings.silence, settings.save_every), (250, 10_000));
         assert_eq!(
             settings.network,
@@ -304,9 +422,10 @@ mod tests {
             ("250ms", "250", "silence"),
             ("/24", "/33", "network.address"),
             ("[\"192.168.1.10:6444\"]", "[]", "upstream"),
+            ("\"hall\"", "\"\"", "wifi.ssid"),
         ] {
             let file: File = toml::from_str(&good.replacen(from, to, 1)).unwrap();
-            let failure = file.settings([7; 32], [9; 32]).unwrap_err().to_string();
+            let failure = file.settings([7; 32], [9; 32], "").unwrap_err().to_string();
             assert!(failure.starts_with(why), "{failure}");
         }
         assert!(toml::from_str::<File>(&good.replace("silence", "silent")).is_err());

@@ -5,6 +5,11 @@
 //! assume nothing about them and removes no decoding.
 #![no_std]
 
+/// The example in the core's documentation, compiled for this board. No firmware has it.
+#[path = "../../../core/docs/firmware.rs"]
+#[allow(missing_docs)]
+pub mod documented;
+
 use core::panic::PanicInfo;
 
 use mps2::{exit, uart::Uart};

@@ -94,6 +94,9 @@ where
     ) -> Result<Watch<S, P>, OpenError> {
         let failed = |code| OpenError::Failed(code);
         let (index, track) = self.covering(request).ok_or(failed(Code::Forbidden))?;
+        if !track.can_answer(request) {
+            return Err(failed(Code::Unsupported));
+        }
         let origin = track.origin().filter(|_| !track.is_lost());
         let origin = origin.ok_or(failed(Code::Unavailable))?;
         let filter = Filter::new(request, grant).ok_or(failed(Code::Unsupported))?;

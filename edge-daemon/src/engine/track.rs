@@ -36,6 +36,7 @@ use ringwatch_core::store::Store;
 use ringwatch_core::time::Instant;
 use ringwatch_core::watcher::State;
 
+use super::kept::Kept;
 use super::object::Object;
 use super::shape::Shape;
 use pending::Pending;
@@ -92,6 +93,8 @@ pub struct Track<S: Shape> {
     skipped: u32,
     /// The longest object that is kept, in bytes of JSON.
     longest: usize,
+    /// Which fields of the objects are here; all if there is no list.
+    kept: Option<Kept>,
 }
 
 impl<S: Shape> Track<S> {
@@ -119,6 +122,7 @@ impl<S: Shape> Track<S> {
             in_step: None,
             skipped: 0,
             longest: usize::MAX,
+            kept: None,
         }
     }
 
@@ -127,6 +131,19 @@ impl<S: Shape> Track<S> {
     pub const fn limited(mut self, longest: usize) -> Self {
         self.longest = longest;
         self
+    }
+
+    /// The same track, whose upstream is asked for these fields only and sends them packed.
+    #[must_use]
+    pub fn keeping(mut self, fields: Kept) -> Self {
+        self.kept = Some(fields);
+        self
+    }
+
+    /// Whether what is asked for can be told from what is kept of the objects.
+    pub(super) fn can_answer(&self, request: &Request<'_>) -> bool {
+        let kept = self.kept.as_ref();
+        kept.is_none_or(|kept| kept.can_answer(request))
     }
 
     /// What it is about.

@@ -1,4 +1,4 @@
-//! The session with a server or another relay: a node that wants whole objects, into the tracks.
+//! The session with a server or another relay: a node that wants whole objects, or the fields that are [kept](super::Kept), into the tracks.
 
 use ringwatch_core::link::frame::Code;
 use ringwatch_core::link::node::{Config, Session, Standing, View, Wanted};
@@ -28,7 +28,7 @@ impl<'a, const SUBS: usize, const PACKET: usize, const KEYS: usize, const KEY: u
 where
     O: Slots<u8>,
 {
-    /// A session that is about to say hello. `wanted` is what each track is fed with, in their order: whole objects, every event. `object` is the buffer
+    /// A session that is about to say hello. `wanted` is what each track is fed with, in their order: every event, of whole objects or with the list of fields that the track [keeps](Track::keeping). `object` is the buffer
     /// for objects that are longer than a packet, with their keys.
     pub fn new(
         config: Config<'a>,

@@ -1,6 +1,7 @@
 //! A board in QEMU: what it prints, its network cable, its reset button.
 
 use std::env;
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -84,10 +85,14 @@ impl Node {
             .expect("QEMU");
         let output = child.stdout.take().expect("its output");
         let (sender, lines) = channel();
+        let record = machine.image().with_added_extension("stack");
         thread::spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
-            // Who does not listen any more has seen enough.
-            lines.for_each(|line| drop(sender.send(line.trim_end().to_owned())));
+            lines.for_each(|line| {
+                record_stack(&record, &line);
+                // Who does not listen any more has seen enough.
+                drop(sender.send(line.trim_end().to_owned()));
+            });
         });
         let monitor = connect(&monitor);
         Self {
@@ -141,6 +146,17 @@ impl Drop for Node {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Notes how deep the stack was, if this line says so: `cargo xtask boards` prints the most.
+fn record_stack(record: &Path, line: &str) {
+    let Some((_, stack)) = line.split_once(" stack ") else {
+        return;
+    };
+    let bytes = stack.split(' ').next().unwrap_or_default();
+    let mut file = OpenOptions::new();
+    let file = file.create(true).append(true).open(record);
+    writeln!(file.expect("the stack's record"), "{bytes}").expect("the stack's record");
 }
 
 /// QEMU's monitor, as soon as it is there.

@@ -9,6 +9,7 @@ use ringwatch_core::revision::Revision;
 use ringwatch_core::time::Instant;
 
 use super::Track;
+use crate::engine::kept::LONGEST;
 use crate::engine::shape::Shape;
 
 impl<S: Shape> View for Track<S> {
@@ -39,7 +40,14 @@ impl<S: Shape> View for Track<S> {
     }
 
     fn put(&mut self, key: &str, revision: Revision, body: &[u8]) {
-        self.put_object(key, revision, body);
+        let Some(kept) = &self.kept else {
+            return self.put_object(key, revision, body);
+        };
+        let mut json = [0; LONGEST];
+        match kept.object(body, &mut json) {
+            Some(json) => self.put_object(key, revision, json),
+            None => self.miss(key, revision, Cause::Unfit),
+        }
     }
 
     fn delete(&mut self, key: &str, revision: Revision) {

@@ -47,7 +47,7 @@ pub fn measure() -> StackUse {
 }
 
 /// Says how deep the stack has been, whenever it was deeper than before; looked at every second.
-#[cfg(feature = "network")]
+#[cfg(feature = "restart")]
 pub async fn report() -> ! {
     let mut deepest = 0;
     loop {

@@ -1,0 +1,74 @@
+//! Reaching a server or a relay: what a node and a relay do alike.
+
+use core::fmt;
+
+use embassy_net::Ipv4Address;
+use embassy_net::tcp::TcpSocket;
+use ringwatch_core::link::Ended;
+use ringwatch_core::link::node::Wanted;
+use ringwatch_core::predicate::Scope;
+use ringwatch_settings::{Endpoint, Watch};
+
+/// How long the network may take to connect.
+pub(crate) const CONNECT: embassy_time::Duration = embassy_time::Duration::from_secs(10);
+
+/// Connects; from then on the link itself watches for silence.
+pub(crate) async fn dial(socket: &mut TcpSocket<'_>, endpoint: &Endpoint) -> Result<(), Lost> {
+    socket.set_timeout(Some(CONNECT));
+    let address = Ipv4Address::from(endpoint.address);
+    let connected = socket.connect((address, endpoint.port)).await;
+    connected.map_err(|_| Lost::NoConnection)?;
+    socket.set_timeout(None);
+    Ok(())
+}
+
+/// Gives a connection up, so that the socket can be used again.
+pub(crate) async fn hang_up(socket: &mut TcpSocket<'_>) {
+    socket.abort();
+    // Whoever is still there is told, if there is a way.
+    let _ = embassy_time::with_timeout(CONNECT, socket.flush()).await;
+}
+
+/// Says once that the other end has proved who it is.
+pub(crate) fn say_open(endpoint: &Endpoint) {
+    let address = Ipv4Address::from(endpoint.address);
+    log::info!("link to {address}:{} is open", endpoint.port);
+}
+
+/// What the settings ask for; these fields, unless they name others.
+pub(crate) fn wanted(watch: &Watch<'static>, fields: &'static str) -> Wanted<'static> {
+    Wanted {
+        scope: match watch.namespace {
+            "" => Scope::Resource,
+            namespace => Scope::Namespace(namespace),
+        },
+        labels: watch.labels,
+        fields: watch.fields,
+        projection: match watch.projection {
+            "" => fields,
+            projection => projection,
+        },
+        ..Wanted::all(watch.resource)
+    }
+}
+
+/// Why there is no connection any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// Nobody answered.
+    NoConnection,
+    /// It was closed, or nothing got through.
+    Network,
+    /// The session has ended.
+    Ended(Ended),
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoConnection => f.write_str("nobody answers"),
+            Self::Network => f.write_str("the connection was closed"),
+            Self::Ended(ended) => ended.fmt(f),
+        }
+    }
+}

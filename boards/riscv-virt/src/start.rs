@@ -1,0 +1,40 @@
+//! Starting the board: what every image does first.
+
+use core::fmt::Write;
+
+use embassy_executor::{Executor, Spawner};
+use ringwatch_app::flash::Simulated;
+use ringwatch_app::image::Board;
+use ringwatch_app::logger::Logger;
+use static_cell::StaticCell;
+
+use crate::network::Ethernet;
+use crate::uart::Uart;
+use crate::{flash, interrupts, restart, time};
+
+// The UART cannot fail; `write!` has a result only because formatting in general may.
+static LOGGER: Logger = Logger::new(|line| {
+    let _ = Uart.write_fmt(line);
+});
+
+/// Starts clock, log and interrupts, and runs what `spawn` spawns, for ever.
+pub fn start(spawn: impl FnOnce(Spawner)) -> ! {
+    static EXECUTOR: StaticCell<Executor> = StaticCell::new();
+    time::start();
+    LOGGER.start();
+    interrupts::start();
+    EXECUTOR.init(Executor::new()).run(spawn)
+}
+
+/// What an image is given of the board; once.
+pub fn board() -> Board<Simulated, &'static mut Ethernet> {
+    // In a static, since tasks move what they are given more than once, and each move is a copy in their memory.
+    static NETWORK: StaticCell<Ethernet> = StaticCell::new();
+    Board {
+        restarted: restart::note(),
+        flash: flash::take().expect("it is taken once"),
+        network: NETWORK.init(Ethernet::start().expect("QEMU has it")),
+        drive: |_| {},
+        noise: [0; 32],
+    }
+}
