@@ -14,10 +14,16 @@ use crate::{
     firmware::{self, Budget, Firmware},
     places, qemu,
     size::Sizes,
+    test,
 };
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
+    /// Fifty changes a second through a relay to a node, both in QEMU; fails if one is lost, and says how deep the stacks were
+    Soak {
+        #[arg(long, default_value_t = 10)]
+        minutes: u64,
+    },
     /// Boot an image in QEMU with a network, in which this machine is 10.0.2.2
     Run {
         /// One of the first column of `cargo xtask boards`
@@ -27,6 +33,9 @@ pub(crate) enum Task {
         /// What the board is told: boards/node.toml explains it
         #[arg(long, value_name = "FILE")]
         settings: PathBuf,
+        /// For a relay: who connects to this port of this machine reaches the same port of the board
+        #[arg(long, value_name = "PORT")]
+        forward: Option<u16>,
     },
 }
 
@@ -53,6 +62,14 @@ pub(crate) fn list() -> Result<()> {
         return Ok(());
     }
     Err(Failure::new(format!("over budget: {}", over.join("; "))))
+}
+
+/// Fails if an image is over its budget.
+pub(crate) fn hold_to_budget(firmware: &Firmware, elf: &Path) -> Result<()> {
+    match overruns(firmware, Sizes::of(elf)?) {
+        over if over.is_empty() => Ok(()),
+        over => Err(Failure::new(format!("over budget: {}", over.join("; ")))),
+    }
 }
 
 /// Used, and of how much where there is a budget.
@@ -113,14 +130,18 @@ fn overruns(firmware: &Firmware, sizes: Sizes) -> Vec<String> {
 }
 
 pub(crate) fn run(task: Task) -> Result<()> {
-    let Task::Run {
-        board,
-        image,
-        settings,
-    } = task;
+    let (board, image, settings, forward) = match task {
+        Task::Soak { minutes } => return test::soak(minutes),
+        Task::Run {
+            board,
+            image,
+            settings,
+            forward,
+        } => (board, image, settings, forward),
+    };
     let firmware = find(&board, &image)?;
     let elf = provisioned(firmware, &settings)?;
-    qemu::boot_on_network(firmware.board, &elf)
+    qemu::boot_on_network(firmware.board, &elf, forward)
 }
 
 /// Puts an image onto a board by `probe-rs`.

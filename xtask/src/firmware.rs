@@ -64,6 +64,12 @@ pub(crate) const RISCV: Board = Board {
 
 pub(crate) const BOARDS: &[Board] = &[MPS2, MPS2_M4F, RISCV];
 
+/// For 32 nodes, 256 changes and 128 objects of 128 B, and all of it is Ringwatch's but the network stack.
+const RELAY_BUDGET: Budget = Budget {
+    flash: 256 * 1024,
+    ram: 128 * 1024,
+    own_ram: 128 * 1024,
+};
 const NODE_BUDGET: Budget = Budget {
     flash: 160 * 1024,
     ram: 48 * 1024,
@@ -103,6 +109,21 @@ pub(crate) const NODE_RISCV: Firmware = Firmware {
     budget: None,
     ..NODE
 };
+pub(crate) const RELAY: Firmware = Firmware {
+    binary: "mps2-relay",
+    what: "the relay, for 32 nodes",
+    budget: Some(RELAY_BUDGET),
+    ..NODE
+};
+pub(crate) const RELAY_M4F: Firmware = Firmware {
+    board: &MPS2_M4F,
+    ..RELAY
+};
+pub(crate) const RELAY_RISCV: Firmware = Firmware {
+    binary: "riscv-relay",
+    what: RELAY.what,
+    ..NODE_RISCV
+};
 pub(crate) const SMALLEST: Firmware = Firmware {
     package: "smallest-node",
     binary: "node",
@@ -119,14 +140,26 @@ pub(crate) const BASELINE: Firmware = Firmware {
 };
 
 pub(crate) const ALL: &[Firmware] = &[
-    NODE, NODE_M4F, NODE_RISCV, SELFCHECK, RESTARTS, SMALLEST, BASELINE,
+    NODE,
+    NODE_M4F,
+    NODE_RISCV,
+    RELAY,
+    RELAY_M4F,
+    RELAY_RISCV,
+    SELFCHECK,
+    RESTARTS,
+    SMALLEST,
+    BASELINE,
 ];
 
-/// How the tests learn where a node's image is.
+/// The images that are told something, and how the tests learn where each is.
 pub(crate) const NODES: &[(&str, Firmware)] = &[
     ("RINGWATCH_NODE_MPS2_AN385", NODE),
     ("RINGWATCH_NODE_MPS2_AN386", NODE_M4F),
     ("RINGWATCH_NODE_RISCV_VIRT", NODE_RISCV),
+    ("RINGWATCH_RELAY_MPS2_AN385", RELAY),
+    ("RINGWATCH_RELAY_MPS2_AN386", RELAY_M4F),
+    ("RINGWATCH_RELAY_RISCV_VIRT", RELAY_RISCV),
 ];
 
 impl Firmware {

@@ -57,10 +57,19 @@ pub(crate) fn boot(board: &Board, elf: &Path, limit: Duration) -> Result<()> {
     run_limited(die_with_us(command), limit)
 }
 
-/// Boots `elf` with a network, in which this machine is 10.0.2.2, and shows its output until it ends or is ended.
-pub(crate) fn boot_on_network(board: &Board, elf: &Path) -> Result<()> {
+/// Boots `elf` with a network, in which this machine is 10.0.2.2, and shows its output until it ends or is ended. Who connects to
+/// a port of this machine that is `forward`ed reaches the same port of the board.
+pub(crate) fn boot_on_network(board: &Board, elf: &Path, forward: Option<u16>) -> Result<()> {
     let mut command = start(board)?;
-    command.args(board.emulator.network.split(' '));
+    let network = board.emulator.network;
+    let network = match forward {
+        Some(port) => {
+            let user = format!("user,hostfwd=tcp:127.0.0.1:{port}-:{port}");
+            network.replacen("user", &user, 1)
+        }
+        None => network.to_owned(),
+    };
+    command.args(network.split(' '));
     command.arg("-kernel").arg(elf);
     run(&mut die_with_us(command))
 }
