@@ -9,7 +9,7 @@ use riscv_rt::core_interrupt;
 use crate::{network, time};
 
 /// Lets interrupts through. Clock and network are started before.
-pub fn start() {
+pub(crate) fn start() {
     // SAFETY: called at the start, where nothing relies on masked interrupts.
     unsafe {
         riscv::register::mie::set_mtimer();
