@@ -14,11 +14,16 @@ use crate::{
     firmware::{self, Firmware, Runs},
     places, qemu,
     size::Sizes,
-    uf2,
+    test, uf2,
 };
 
 #[derive(Subcommand)]
 pub(crate) enum Task {
+    /// Fifty changes a second through a relay to a node, both in QEMU; fails if one is lost, and says how deep the stacks were
+    Soak {
+        #[arg(long, default_value_t = 10)]
+        minutes: u64,
+    },
     /// Boot an image in QEMU with a network, in which this machine is 10.0.2.2
     Run {
         /// One of the first column of `cargo xtask boards`
@@ -28,6 +33,9 @@ pub(crate) enum Task {
         /// What the board is told: boards/node.toml explains it
         #[arg(long, value_name = "FILE")]
         settings: PathBuf,
+        /// For a relay: who connects to this port of this machine reaches the same port of the board
+        #[arg(long, value_name = "PORT")]
+        forward: Option<u16>,
     },
 }
 
@@ -55,6 +63,14 @@ pub(crate) fn list() -> Result<()> {
         return Ok(());
     }
     Err(Failure::new(format!("over budget: {}", over.join("; "))))
+}
+
+/// Fails if an image is over its budget.
+pub(crate) fn hold_to_budget(firmware: &Firmware, elf: &Path) -> Result<()> {
+    match overruns(firmware, Sizes::of(elf)?) {
+        over if over.is_empty() => Ok(()),
+        over => Err(Failure::new(format!("over budget: {}", over.join("; ")))),
+    }
 }
 
 /// The most that a firmware may take of flash and RAM: what is promised, or else what the chip has.
@@ -119,16 +135,20 @@ fn overruns(firmware: &Firmware, sizes: Sizes) -> Vec<String> {
 }
 
 pub(crate) fn run(task: Task) -> Result<()> {
-    let Task::Run {
-        board,
-        image,
-        settings,
-    } = task;
+    let (board, image, settings, forward) = match task {
+        Task::Soak { minutes } => return test::soak(minutes),
+        Task::Run {
+            board,
+            image,
+            settings,
+            forward,
+        } => (board, image, settings, forward),
+    };
     let firmware = find(&board, &image)?;
     // Before minutes are spent on building it.
     firmware.board.emulated()?;
     let elf = provisioned(firmware, &settings)?;
-    qemu::boot_on_network(firmware.board, &elf)
+    qemu::boot_on_network(firmware.board, &elf, forward)
 }
 
 /// Puts an image onto a board, by what the board takes it from.

@@ -68,7 +68,7 @@ pub(crate) const MPS2: Board = Board {
     chip: "Cortex-M3",
     target: "thumbv7m-none-eabi",
     flash: 256 * KB,
-    ram: 160 * KB,
+    ram: 256 * KB,
     runs: Runs::Emulated {
         machine: "mps2-an385",
         emulator: &qemu::ARM,
@@ -132,6 +132,12 @@ const ESP32C3: Board = Board {
 /// Those that the tests run firmware on.
 pub(crate) const BOARDS: &[Board] = &[MPS2, MPS2_M4F, RISCV];
 
+/// For 32 nodes, 256 changes and 128 objects of 128 B, and all of it is Ringwatch's but the network stack.
+const RELAY_BUDGET: Budget = Budget {
+    flash: 256 * 1024,
+    ram: 128 * 1024,
+    own_ram: 128 * 1024,
+};
 const NODE_BUDGET: Budget = Budget {
     flash: 160 * 1024,
     ram: 48 * 1024,
@@ -173,6 +179,21 @@ pub(crate) const NODE_RISCV: Firmware = Firmware {
     // The promise is for a Cortex-M3, whose code is denser.
     budget: None,
     ..NODE
+};
+pub(crate) const RELAY: Firmware = Firmware {
+    binary: "mps2-relay",
+    what: "the relay, for 32 nodes",
+    budget: Some(RELAY_BUDGET),
+    ..NODE
+};
+pub(crate) const RELAY_M4F: Firmware = Firmware {
+    board: &MPS2_M4F,
+    ..RELAY
+};
+pub(crate) const RELAY_RISCV: Firmware = Firmware {
+    binary: "riscv-relay",
+    what: RELAY.what,
+    ..NODE_RISCV
 };
 pub(crate) const SMALLEST: Firmware = Firmware {
     package: "smallest-node",
@@ -222,14 +243,26 @@ pub(crate) const ON_CHIPS: &[Firmware] = &[NODE_PICO, NODE_H743ZI, NODE_F767ZI, 
 
 /// What is for QEMU, or only measured.
 pub(crate) const EMULATED: &[Firmware] = &[
-    NODE, NODE_M4F, NODE_RISCV, SELFCHECK, RESTARTS, SMALLEST, BASELINE,
+    NODE,
+    NODE_M4F,
+    NODE_RISCV,
+    RELAY,
+    RELAY_M4F,
+    RELAY_RISCV,
+    SELFCHECK,
+    RESTARTS,
+    SMALLEST,
+    BASELINE,
 ];
 
-/// How the tests learn where a node's image is.
+/// The images that are told something, and how the tests learn where each is.
 pub(crate) const NODES: &[(&str, Firmware)] = &[
     ("RINGWATCH_NODE_MPS2_AN385", NODE),
     ("RINGWATCH_NODE_MPS2_AN386", NODE_M4F),
     ("RINGWATCH_NODE_RISCV_VIRT", NODE_RISCV),
+    ("RINGWATCH_RELAY_MPS2_AN385", RELAY),
+    ("RINGWATCH_RELAY_MPS2_AN386", RELAY_M4F),
+    ("RINGWATCH_RELAY_RISCV_VIRT", RELAY_RISCV),
 ];
 
 impl Firmware {

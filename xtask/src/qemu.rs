@@ -57,16 +57,24 @@ pub(crate) fn boot(board: &Board, elf: &Path, limit: Duration) -> Result<()> {
     run_limited(ends_with_us(command, "KILL"), limit)
 }
 
-/// Boots `elf` with a network, in which this machine is 10.0.2.2, and shows its output until it ends or is ended.
-pub(crate) fn boot_on_network(board: &Board, elf: &Path) -> Result<()> {
-    run(&mut ends_with_us(on_network(board, elf)?, "KILL"))
+/// Boots `elf` with a network, in which this machine is 10.0.2.2, and shows its output until it ends or is ended. Who connects to
+/// a port of this machine that is `forward`ed reaches the same port of the board.
+pub(crate) fn boot_on_network(board: &Board, elf: &Path, forward: Option<u16>) -> Result<()> {
+    run(&mut ends_with_us(on_network(board, elf, forward)?, "KILL"))
 }
 
 /// QEMU with `elf` and a network, in which this machine is 10.0.2.2.
-pub(crate) fn on_network(board: &Board, elf: &Path) -> Result<Command> {
+pub(crate) fn on_network(board: &Board, elf: &Path, forward: Option<u16>) -> Result<Command> {
     let mut command = start(board)?;
     let (_, emulator) = board.emulated()?;
-    command.args(emulator.network.split(' '));
+    let network = match forward {
+        Some(port) => {
+            let user = format!("user,hostfwd=tcp:127.0.0.1:{port}-:{port}");
+            emulator.network.replacen("user", &user, 1)
+        }
+        None => emulator.network.to_owned(),
+    };
+    command.args(network.split(' '));
     command.arg("-kernel").arg(elf);
     Ok(command)
 }

@@ -146,7 +146,7 @@ impl<'a> Site<'a> {
         );
         fs::write(&settings, text).context(settings.display())?;
         let image = boards::provisioned(&firmware::NODE, &settings)?;
-        qemu::on_network(firmware::NODE.board, &image)
+        qemu::on_network(firmware::NODE.board, &image, None)
     }
 }
 

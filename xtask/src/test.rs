@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::{
+    boards,
     command::{Failure, Result, run, succeeds},
     documented, etcd, faketime,
     firmware::{self, RESTARTS, SELFCHECK},
@@ -131,12 +132,30 @@ pub(crate) fn firmware_steps() -> Result<()> {
     SELFCHECK.boot(qemu::TIME_LIMIT)?;
     RESTARTS.boot(qemu::TIME_LIMIT)?;
     let mut command = runner(None);
-    versioned::provide(kubectl::VERSIONS, &mut command)?;
-    qemu::provide(&mut command)?;
-    for (variable, node) in firmware::NODES {
-        command.env(variable, node.build()?);
-    }
+    provide_boards(&mut command)?;
     run(command.args(["--workspace", "--features", FIRMWARE, "--test", "firmware"]))
+}
+
+/// Fifty changes a second through a relay to a node, both in QEMU, for so long.
+pub(crate) fn soak(minutes: u64) -> Result<()> {
+    let mut command = cargo_in("");
+    provide_boards(&mut command)?;
+    command.env("RINGWATCH_SOAK_SECONDS", (minutes * 60).to_string());
+    run(command
+        .args(["test", "--workspace", "--features", FIRMWARE])
+        .args(["--test", "firmware", "none_is_lost", "--", "--nocapture"]))
+}
+
+/// Tells `command`, which runs the tests of firmware, where everything is. Images over their budget are an error.
+fn provide_boards(command: &mut Command) -> Result<()> {
+    versioned::provide(kubectl::VERSIONS, command)?;
+    qemu::provide(command)?;
+    for (variable, image) in firmware::NODES {
+        let elf = image.build()?;
+        boards::hold_to_budget(image, &elf)?;
+        command.env(variable, elf);
+    }
+    Ok(())
 }
 
 fn properties() -> Result<()> {

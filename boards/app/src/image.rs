@@ -47,7 +47,7 @@ pub async fn node<F: NorFlash, D: Driver, const N: usize>(
         Err(unset) => return log::error!("{unset}"),
     };
     say_why(&board.restarted);
-    let memory = memory.init_with(|| node::Memory::driving(board.flash, board.drive));
+    let memory = place(memory, || node::Memory::driving(board.flash, board.drive));
     let boot = memory.start(settings).await;
     let mut random = Random::new(settings.seed, boot, &board.noise);
     let sockets = SOCKETS.init(StackResources::new());
@@ -78,7 +78,7 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
         Err(error) => return log::error!("watch.projection: {error}"),
     };
     say_why(&board.restarted);
-    let memory = memory.init_with(|| relay::Memory::new(board.flash, settings, kept));
+    let memory = place(memory, || relay::Memory::new(board.flash, settings, kept));
     let boot = memory.start().await;
     let mut random = Random::new(settings.board.seed, boot, &board.noise);
     let sockets = SOCKETS.init(StackResources::new());
@@ -87,6 +87,12 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
     let wanted = WANTED.init([relay::wanted(settings)]);
     let run = memory.run(stack, key, wanted, random);
     forever(runner, run).await;
+}
+
+/// Fills a static. Apart, so that the stack that a large value takes on its way is not that of everything that runs later.
+#[inline(never)]
+fn place<T>(cell: &'static StaticCell<T>, make: impl FnOnce() -> T) -> &'static mut T {
+    cell.init_with(make)
 }
 
 fn say_why(restarted: &Note) {

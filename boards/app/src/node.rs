@@ -204,7 +204,7 @@ impl<F: NorFlash> Memory<F> {
                 save_at = now() + save_every;
             }
         };
-        upstream::hang_up(socket).await;
+        upstream::hang_up(socket, lost).await;
         (lost, reported.is_some())
     }
 

@@ -217,7 +217,7 @@ impl Follow<'_> {
                 Err(lost) => lost,
             };
             log::warn!("link lost: {lost}");
-            upstream::hang_up(&mut socket).await;
+            upstream::hang_up(&mut socket, lost).await;
             self.relayed.borrow_mut().relay_mut().interrupt();
             if uplink.standing(0) == Some(Standing::Live) {
                 backoff.reset();

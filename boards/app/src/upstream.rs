@@ -22,8 +22,15 @@ pub(crate) async fn dial(socket: &mut TcpSocket<'_>, endpoint: &Endpoint) -> Res
     Ok(())
 }
 
-/// Gives a connection up, so that the socket can be used again.
-pub(crate) async fn hang_up(socket: &mut TcpSocket<'_>) {
+/// How long the other end may take to hear the last words.
+const GOODBYE: embassy_time::Duration = embassy_time::Duration::from_secs(2);
+
+/// Gives a connection up, so that the socket can be used again. A session that has ended by itself may have said why, which is sent first.
+pub(crate) async fn hang_up(socket: &mut TcpSocket<'_>, lost: Lost) {
+    if matches!(lost, Lost::Ended(_)) {
+        socket.close();
+        let _ = embassy_time::with_timeout(GOODBYE, socket.flush()).await;
+    }
     socket.abort();
     // Whoever is still there is told, if there is a way.
     let _ = embassy_time::with_timeout(CONNECT, socket.flush()).await;

@@ -21,32 +21,41 @@ pub(crate) struct Machine {
     /// How its QEMU is found.
     qemu: &'static str,
     arguments: &'static str,
-    /// How the image of its node is found.
-    image: &'static str,
+    /// How its images are found.
+    node: &'static str,
+    relay: &'static str,
 }
 
 pub(crate) const AN385: Machine = Machine {
     name: "mps2-an385",
     qemu: "RINGWATCH_QEMU_ARM",
     arguments: "-nic user,model=lan9118,id=cable",
-    image: "RINGWATCH_NODE_MPS2_AN385",
+    node: "RINGWATCH_NODE_MPS2_AN385",
+    relay: "RINGWATCH_RELAY_MPS2_AN385",
 };
 pub(crate) const AN386: Machine = Machine {
     name: "mps2-an386",
-    image: "RINGWATCH_NODE_MPS2_AN386",
+    node: "RINGWATCH_NODE_MPS2_AN386",
+    relay: "RINGWATCH_RELAY_MPS2_AN386",
     ..AN385
 };
 pub(crate) const RISCV: Machine = Machine {
     name: "virt",
     qemu: "RINGWATCH_QEMU_RISCV",
     arguments: "-m 32M -bios none -global virtio-mmio.force-legacy=false -netdev user,id=cable -device virtio-net-device,netdev=cable",
-    image: "RINGWATCH_NODE_RISCV_VIRT",
+    node: "RINGWATCH_NODE_RISCV_VIRT",
+    relay: "RINGWATCH_RELAY_RISCV_VIRT",
 };
 
 impl Machine {
     /// The image of its node, without settings.
-    pub(crate) fn image(&self) -> PathBuf {
-        variable(self.image)
+    pub(crate) fn node(&self) -> PathBuf {
+        variable(self.node)
+    }
+
+    /// That of its relay.
+    pub(crate) fn relay(&self) -> PathBuf {
+        variable(self.relay)
     }
 }
 
@@ -60,8 +69,16 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Boots an image on a network of its own, in which this machine is 10.0.2.2.
-    pub(crate) fn boot(machine: &Machine, image: &Path) -> Self {
+    /// Boots an image on a network of its own, in which this machine is 10.0.2.2. Who connects to `port` of this machine, if there is one, reaches the
+    /// same port of the board.
+    pub(crate) fn boot(machine: &Machine, image: &Path, port: Option<u16>) -> Self {
+        let arguments = match port {
+            Some(port) => {
+                let user = format!("user,hostfwd=tcp:127.0.0.1:{port}-:{port}");
+                machine.arguments.replacen("user", &user, 1)
+            }
+            None => machine.arguments.to_owned(),
+        };
         let folder = Folder::new();
         let monitor = folder.path().join("monitor");
         let mut command = Command::new(variable(machine.qemu));
@@ -74,7 +91,7 @@ impl Node {
         }
         let mut child = command
             .args(["-M", machine.name, "-display", "none", "-serial", "stdio"])
-            .args(machine.arguments.split(' '))
+            .args(arguments.split(' '))
             .arg("-monitor")
             .arg(format!("unix:{},server=on,wait=off", monitor.display()))
             .arg("-kernel")
@@ -106,16 +123,28 @@ impl Node {
 
     /// Waits until it says something with this text in it.
     pub(crate) fn until(&mut self, text: &str) {
+        self.next(text);
+    }
+
+    /// What it has said last with this text in it: what comes after the text.
+    pub(crate) fn last(&mut self, text: &str) -> &str {
+        self.said.extend(self.lines.try_iter());
+        let mut said = self.said.iter().rev();
+        said.find_map(|line| Some(line.split_once(text)?.1))
+            .unwrap_or("not said")
+    }
+
+    /// The next line with this text in it.
+    pub(crate) fn next(&mut self, text: &str) -> String {
         let end = Instant::now() + PATIENCE;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.recv_timeout(left) else {
                 panic!("it does not say {text:?}, but:\n{}", self.said.join("\n"));
             };
-            let found = line.contains(text);
-            self.said.push(line);
-            if found {
-                return;
+            self.said.push(line.clone());
+            if line.contains(text) {
+                return line;
             }
         }
     }

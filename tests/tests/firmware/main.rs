@@ -7,7 +7,11 @@ mod board;
 #[path = "../journeys/program.rs"]
 #[allow(dead_code, reason = "journeys use more of it")]
 mod program;
+#[path = "../relay/programs.rs"]
+#[allow(dead_code, reason = "the relay's own tests use more of it")]
+mod programs;
 mod site;
+mod soak;
 
 use std::time::Duration;
 
@@ -118,6 +122,110 @@ fn a_key_that_was_revoked_is_refused() {
 
 #[test]
 fn an_image_without_settings_says_so() {
-    let mut node = board::Node::boot(&AN385, &AN385.image());
+    let mut node = board::Node::boot(&AN385, &AN385.node(), None);
     node.until("the image has no settings");
+}
+
+#[test]
+fn a_cortex_m3_behind_a_relay_sees_what_kubectl_wrote() {
+    behind_a_relay(&AN385);
+}
+
+#[test]
+fn a_riscv_behind_a_relay_sees_what_kubectl_wrote() {
+    behind_a_relay(&RISCV);
+}
+
+fn behind_a_relay(machine: &board::Machine) {
+    let site = Site::start("gateway");
+    site.write("boiler", 50, "auto");
+    let relay = site.start_relay("heater");
+    let mut node = site.boot_at(machine, "heater", relay.link);
+    node.until("set default/boiler 50 auto default");
+    node.until(&site.in_step());
+    site.write("boiler", 51, "hold");
+    node.until("set default/boiler 51 hold default");
+    node.until(&site.in_step());
+}
+
+/// Server, relay on a Cortex-M3, and four nodes: two on boards, two simulated; all links sealed.
+#[test]
+fn a_relay_on_a_cortex_m3_serves_four_nodes() {
+    relays_on(&AN385);
+}
+
+#[test]
+fn a_relay_on_a_riscv_serves_four_nodes() {
+    relays_on(&RISCV);
+}
+
+fn relays_on(machine: &board::Machine) {
+    let site = Site::start("gateway");
+    site.write("boiler", 60, "auto");
+    let known = ["one", "two", "many-0", "many-1"];
+    let (mut relay, port) = site.boot_relay(machine, &known);
+    relay.until(&site.relay_in_step());
+    let mut boards =
+        [("one", &AN385), ("two", &RISCV)].map(|(name, machine)| site.boot_at(machine, name, port));
+    let many = site.simulate("many", 2, port);
+    let mut everybody_has = |setpoint: &str| {
+        for node in &mut boards {
+            node.until(setpoint);
+            node.until(&site.in_step());
+        }
+        let expected = site.simulated_in_step();
+        programs::until("the simulated nodes are in step", || {
+            let last = many.last.lock().expect("not poisoned");
+            let all = last.len() == 2 && last.values().all(|line| line.contains(&expected));
+            all.then_some(())
+        });
+    };
+    everybody_has("set default/boiler 60 auto default");
+    site.write("boiler", 61, "hold");
+    everybody_has("set default/boiler 61 hold default");
+
+    // While the relay is cut off its nodes stay; then they get what was missed.
+    relay.cut();
+    site.write("boiler", 62, "auto");
+    relay.until("link lost");
+    relay.mend();
+    everybody_has("set default/boiler 62 auto default");
+
+    // The relay's memory is gone, the nodes' cursors are not.
+    relay.reset();
+    relay.until("boot 2");
+    site.write("chiller", 7, "auto");
+    everybody_has("set default/chiller 7 auto default");
+
+    // A key that is no longer good upstream: refused, until it is again.
+    site.revoke();
+    relay.until("link lost: refused: refused");
+    site.write("boiler", 63, "auto");
+    site.admit();
+    everybody_has("set default/boiler 63 auto default");
+
+    // Nobody whom the relay does not know comes in.
+    let mut stranger = site.boot_at(&AN385, "stranger", port);
+    stranger.until("link lost: refused: refused");
+}
+
+/// More happens while a node is cut off than the relay remembers: only what differs is sent.
+#[test]
+fn a_node_that_missed_more_than_a_relay_remembers_is_repaired() {
+    const LAMPS: u32 = 15;
+    // 256 are remembered.
+    const ROUNDS: u32 = 18;
+    let site = Site::start("gateway");
+    site.write("boiler", 1, "hold");
+    let (mut relay, port) = site.boot_relay(&AN385, &["lamps"]);
+    let mut node = site.boot_at(&AN385, "lamps", port);
+    node.until(&site.in_step());
+    node.cut();
+    (1..=ROUNDS).for_each(|round| site.write_many(LAMPS, round));
+    relay.until(&site.relay_in_step());
+    node.until("link lost");
+    node.mend();
+    node.until("watch begins: difference");
+    node.until(&format!("set default/lamp-3 {ROUNDS} auto default"));
+    node.until(&site.in_step());
 }

@@ -5,7 +5,7 @@
 use std::env;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ringwatch_core::digest::Digest;
@@ -15,11 +15,16 @@ use ringwatch_tests::etcd::Folder;
 
 use crate::board::{Machine, Node};
 use crate::program::Program;
+use crate::programs::{Nodes, Relay};
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 /// Where a lease has a setpoint, a mode and a site.
 const PROJECTION: &str =
     "spec.leaseDurationSeconds:f32,spec.holderIdentity:text(8),metadata.namespace:text(16)";
+
+/// The same for a relay, which keeps JSON, in the order of paths.
+const KEPT: &str =
+    "metadata.namespace:json(18),spec.holderIdentity:json(10),spec.leaseDurationSeconds:json(12)";
 
 pub(crate) struct Site {
     folder: Folder,
@@ -48,32 +53,60 @@ impl Site {
         }
     }
 
-    /// Starts the node.
+    /// Starts the node that the server lets in.
     pub(crate) fn boot(&self, machine: &Machine) -> Node {
-        let folder = self.folder.path();
-        let (name, port) = (self.name, self.port);
-        fs::write(folder.join("node.key"), KEY).expect("a key");
-        let settings = folder.join("node.toml");
-        let text = format!(
-            "name = \"{name}\"\nkey-file = \"node.key\"\nupstream = [\"10.0.2.2:{port}\"]\n\
-             silence = \"3s\"\nsave-every = \"200ms\"\n\
-             [watch]\nresource = \"leases.coordination.k8s.io\"\nnamespace = \"default\"\nprojection = \"{PROJECTION}\"\n"
-        );
-        fs::write(&settings, text).expect("settings");
-        let mut image = fs::read(machine.image()).expect("the image");
-        provision::from_file(&mut image, &settings, seed(name)).expect("an image with settings");
-        let filled = folder.join("node.elf");
-        fs::write(&filled, image).expect("an image");
-        Node::boot(machine, &filled)
+        self.boot_at(machine, self.name, self.port)
+    }
+
+    /// Starts a node that connects to a port of this machine.
+    pub(crate) fn boot_at(&self, machine: &Machine, name: &str, upstream: u16) -> Node {
+        boot_node(self.folder.path(), machine, name, upstream)
+    }
+
+    /// Starts a relay for nodes of these names, in place of the node; where it is.
+    pub(crate) fn boot_relay(&self, machine: &Machine, nodes: &[&str]) -> (Node, u16) {
+        boot_relay(self.folder.path(), machine, self.name, self.port, nodes)
+    }
+
+    /// Starts the relay for Linux in place of the node, for nodes of one name.
+    pub(crate) fn start_relay(&self, node: &str) -> Relay {
+        let folder = self.folder.path().join("relay");
+        let resource = "leases.coordination.k8s.io\"\nnamespace = \"default";
+        Relay::start(
+            &folder,
+            self.name,
+            KEY,
+            self.port,
+            &admitted(node),
+            resource,
+        )
+    }
+
+    /// Simulated nodes, `NAME-0` and so on.
+    pub(crate) fn simulate(&self, name: &str, count: usize, upstream: u16) -> Nodes {
+        let key = self.folder.path().join("node.key");
+        fs::write(&key, KEY).expect("a key");
+        let wants = [
+            "--resource",
+            "leases.coordination.k8s.io",
+            "--namespace",
+            "default",
+            "--show",
+            PROJECTION,
+        ];
+        Nodes::start(name, &key, count, &[upstream], &wants)
     }
 
     /// Writes a device.
     pub(crate) fn write(&self, name: &str, setpoint: u32, mode: &str) {
-        let object = format!(
-            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: {name}, namespace: default}}\n\
-             spec: {{leaseDurationSeconds: {setpoint}, holderIdentity: {mode}}}\n"
-        );
-        self.kubectl(&["apply", "-f", "-"], &object);
+        self.kubectl(&["apply", "-f", "-"], &object(name, setpoint, mode));
+    }
+
+    /// Writes some devices, one change for each.
+    pub(crate) fn write_many(&self, count: u32, setpoint: u32) {
+        let objects = (0..count).map(|number| object(&format!("lamp-{number}"), setpoint, "auto"));
+        let objects: Vec<_> = objects.collect();
+        self.kubectl(&["apply", "-f", "-"], &objects.join("---\n"));
     }
 
     pub(crate) fn delete(&self, name: &str) {
@@ -82,6 +115,24 @@ impl Site {
 
     /// What the node says when it has what the API has now.
     pub(crate) fn in_step(&self) -> String {
+        let (devices, digest) = self.state();
+        format!(": {devices} devices, digest {digest}")
+    }
+
+    /// The same of a relay.
+    pub(crate) fn relay_in_step(&self) -> String {
+        let (objects, digest) = self.state();
+        format!(": {objects} objects, digest {digest}")
+    }
+
+    /// The same of a simulated node.
+    pub(crate) fn simulated_in_step(&self) -> String {
+        let (objects, digest) = self.state();
+        format!("objects {objects} digest {digest} ")
+    }
+
+    /// How many devices the API has now, and their digest.
+    fn state(&self) -> (usize, Digest) {
         let list = [
             "get",
             "leases",
@@ -100,7 +151,7 @@ impl Site {
             let revision = text("resourceVersion").parse().expect("a number");
             digest.add(&key, Revision::new(revision));
         }
-        format!(": {} devices, digest {digest}", items.len())
+        (items.len(), digest)
     }
 
     /// The node's key is no longer good.
@@ -132,7 +183,64 @@ impl Site {
     }
 }
 
-fn admitted(name: &str) -> String {
+/// Starts a node with this name, that connects to a port of this machine.
+pub(crate) fn boot_node(folder: &Path, machine: &Machine, name: &str, upstream: u16) -> Node {
+    let image = fill(folder, &machine.node(), name, upstream, PROJECTION, "");
+    Node::boot(machine, &image, None)
+}
+
+/// Starts a relay with this name, for nodes of these names; where it is.
+pub(crate) fn boot_relay(
+    folder: &Path,
+    machine: &Machine,
+    name: &str,
+    upstream: u16,
+    nodes: &[&str],
+) -> (Node, u16) {
+    let port = free_port();
+    let mut serve = format!("[serve]\nport = {port}\n");
+    for node in nodes {
+        serve += &format!(
+            "[[serve.node]]\nname = \"{node}\"\nkey-file = \"node.key\"\nnamespace = \"default\"\n"
+        );
+    }
+    let image = fill(folder, &machine.relay(), name, upstream, KEPT, &serve);
+    (Node::boot(machine, &image, Some(port)), port)
+}
+
+/// A copy of an image with settings.
+fn fill(
+    folder: &Path,
+    image: &Path,
+    name: &str,
+    upstream: u16,
+    fields: &str,
+    more: &str,
+) -> PathBuf {
+    fs::write(folder.join("node.key"), KEY).expect("a key");
+    let settings = folder.join(format!("{name}.toml"));
+    let text = format!(
+        "name = \"{name}\"\nkey-file = \"node.key\"\nupstream = [\"10.0.2.2:{upstream}\"]\n\
+         silence = \"3s\"\nsave-every = \"200ms\"\n\
+         [watch]\nresource = \"leases.coordination.k8s.io\"\nnamespace = \"default\"\nprojection = \"{fields}\"\n{more}"
+    );
+    fs::write(&settings, text).expect("settings");
+    let mut image = fs::read(image).expect("the image");
+    provision::from_file(&mut image, &settings, seed(name)).expect("an image with settings");
+    let filled = folder.join(format!("{name}.elf"));
+    fs::write(&filled, image).expect("an image");
+    filled
+}
+
+fn object(name: &str, setpoint: u32, mode: &str) -> String {
+    format!(
+        "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: {name}, namespace: default}}\n\
+         spec: {{leaseDurationSeconds: {setpoint}, holderIdentity: {mode}}}\n"
+    )
+}
+
+/// The entry of a node in a file of nodes.
+pub(crate) fn admitted(name: &str) -> String {
     format!("[{name}]\nkey = \"{KEY}\"\nallow = [\"leases.coordination.k8s.io/default\"]\n")
 }
 

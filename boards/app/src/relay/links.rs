@@ -79,7 +79,7 @@ pub(super) async fn serve<const RECEIVE: usize, const SEND: usize>(
             log::info!("node {name} has left: {lost}");
             relayed.disconnect(link, now());
         }
-        upstream::hang_up(&mut socket).await;
+        upstream::hang_up(&mut socket, lost).await;
     }
 }
 
