@@ -142,6 +142,7 @@ pub mod object;
 pub mod predicate;
 pub mod projection;
 pub mod revision;
+pub mod room;
 pub mod selector;
 pub mod slots;
 pub mod store;

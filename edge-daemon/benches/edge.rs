@@ -89,7 +89,7 @@ fn connect(relay: &OneRelay, copy: &mut Copy, seed: u64) -> Box<Line> {
         bytes[..8].copy_from_slice(&(seed + 1).to_le_bytes());
         Seed::new(bytes)
     };
-    let mut line = Box::new(Line::new(serve::Config::default(), seed(1), NOW));
+    let mut line = Box::new(Line::begin(serve::Config::default(), seed(1), NOW));
     let key = PresharedKey::new(KEY);
     let wanted = [Wanted {
         projection: "spec.setpoint:f32,spec.on:bool",

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use ringwatch_core::link::frame::Origin;
@@ -17,7 +17,8 @@ use ringwatch_edge::config::Watch;
 use ringwatch_edge::engine::image;
 use ringwatch_edge::hub::track;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_ringwatch-edge");
+/// Names the program to measure: `cargo xtask footprint` builds it static. Without it, the one that was built with this bench is measured.
+const VARIABLE: &str = "RINGWATCH_EDGE";
 const KEY: &str = "5555555555555555555555555555555555555555555555555555555555555555";
 const MEGABYTE: u64 = 1_000_000;
 
@@ -72,6 +73,13 @@ fn main() -> ExitCode {
     }
 }
 
+fn program() -> PathBuf {
+    match std::env::var_os(VARIABLE) {
+        Some(named) => named.into(),
+        None => env!("CARGO_BIN_EXE_ringwatch-edge").into(),
+    }
+}
+
 /// The size of the program without symbols.
 fn stripped() -> u64 {
     let folder = tempfile::tempdir().expect("a folder");
@@ -79,7 +87,7 @@ fn stripped() -> u64 {
     let done = Command::new("strip")
         .arg("-o")
         .arg(&copy)
-        .arg(PROGRAM)
+        .arg(program())
         .status();
     assert!(
         done.is_ok_and(|status| status.success()),
@@ -169,13 +177,13 @@ fn measure(case: &Case) -> u64 {
     ] {
         fs::write(path.join(file), text).expect("a file");
     }
-    let mut relay = Command::new(PROGRAM);
+    let mut relay = Command::new(program());
     relay
         .arg("run")
         .arg(path.join("relay.toml"))
         .args(["--log-level", "error"]);
     let relay = Running(relay.spawn().expect("the relay starts"));
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(program());
     command.args([
         "node",
         "--name",

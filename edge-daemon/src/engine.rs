@@ -32,7 +32,7 @@ pub use policy::{Everybody, Policy, Refusal};
 pub use relay::Relay;
 pub use resources::{Downlink, Resources};
 #[cfg(feature = "linux")]
-pub use shape::Heap;
+pub use shape::{Boxed, Heap};
 pub use shape::{Fixed, Shape};
 pub use source::{Filter, Watch};
 pub use track::{Rejected, Subject, Track};

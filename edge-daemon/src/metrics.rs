@@ -1,6 +1,7 @@
 //! What the program has counted, in the words of Prometheus.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::hub::Hub;
@@ -28,6 +29,19 @@ pub struct Metrics {
     pub requests: Cell<u64>,
     /// Packets sent to nodes.
     pub packets: Cell<u64>,
+    /// Connections that have ended, by listener and reason.
+    closed: RefCell<BTreeMap<(&'static str, &'static str), u64>>,
+}
+
+impl Metrics {
+    /// A connection of a listener has ended, for one of a few reasons.
+    pub fn closed(&self, listener: &'static str, reason: &'static str) {
+        *self
+            .closed
+            .borrow_mut()
+            .entry((listener, reason))
+            .or_default() += 1;
+    }
 }
 
 /// Adds to a counter.
@@ -115,6 +129,16 @@ pub fn render(hub: &Hub) -> String {
         let _ = writeln!(
             out,
             "# HELP ringwatch_edge_{name} {help}\n# TYPE ringwatch_edge_{name} {kind}\nringwatch_edge_{name} {value}"
+        );
+    }
+    let _ = writeln!(
+        out,
+        "# HELP ringwatch_edge_closed_total Connections that have ended, and why.\n# TYPE ringwatch_edge_closed_total counter"
+    );
+    for ((listener, reason), value) in &*m.closed.borrow() {
+        let _ = writeln!(
+            out,
+            "ringwatch_edge_closed_total{{listener=\"{listener}\",reason=\"{reason}\"}} {value}"
         );
     }
     let online = u64::from(hub.is_online.get());

@@ -2,6 +2,8 @@
 //!
 //! Each node keeps what it watches in the core's informer and goes on where it was after every cut.
 
+mod fields;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
@@ -46,7 +48,8 @@ type Copy = Mirror<Box<str>, Body, Box<[Slot<Box<str>, Held<Body>>]>>;
 struct Printer {
     node: String,
     prints: bool,
-    projected: bool,
+    /// Which fields objects have here; whole objects if empty.
+    projection: &'static str,
     events: u64,
 }
 
@@ -57,12 +60,16 @@ impl Printer {
             return;
         }
         let node = &self.node;
-        match self.projected {
-            true => {
-                let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
-                println!("{node} {what} {key} {hex}");
+        match self.projection {
+            "" => println!("{node} {what} {key} {}", String::from_utf8_lossy(body)),
+            _ if body.is_empty() => println!("{node} {what} {key}"),
+            list => {
+                let fields = fields::line(list, body);
+                let fields = fields
+                    .as_deref()
+                    .unwrap_or("(not the fields that were asked for)");
+                println!("{node} {what} {key} {fields}");
             }
-            false => println!("{node} {what} {key} {}", String::from_utf8_lossy(body)),
         }
     }
 }
@@ -98,7 +105,7 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
     let mut printer = Printer {
         node: name.clone(),
         prints: simulated.prints,
-        projected: !simulated.wanted.projection.is_empty(),
+        projection: simulated.wanted.projection,
         events: 0,
     };
     let wanted = [simulated.wanted];

@@ -4,8 +4,8 @@
 //! $ cargo xtask bench kinds
 //! ```
 //!
-//! Prints how long a definition takes from being sent to being served, for the first and the last; what an idle one keeps in memory;
-//! and how long discovery takes, both right after a change and again.
+//! Prints how long a definition takes from being sent to being served, for the first and the last, also with all kinds in one group and
+//! each in its own; what an idle one keeps in memory; and how long discovery takes, both right after a change and again.
 
 #[allow(dead_code)]
 #[path = "server/process.rs"]
@@ -23,6 +23,8 @@ use wire::Wire;
 const KINDS: usize = 500;
 /// Objects of each.
 const OBJECTS: usize = 20;
+/// As many groups as a cluster with some operators has.
+const GROUPS: usize = 10;
 /// How many times make a median.
 const SOME: usize = 20;
 
@@ -35,7 +37,40 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
+    println!("| {KINDS} kinds with {OBJECTS} objects each | | target |\n|---|---:|---:|");
     runtime.block_on(measure());
+    for groups in [1, KINDS + SOME] {
+        runtime.block_on(measure_creation(groups));
+    }
+}
+
+/// How long definitions take, in so many groups.
+async fn measure_creation(groups: usize) {
+    let server = Server::in_memory();
+    let mut wire = Wire::connect(&server.plain).await;
+    // The first ones of all pay for what is there once.
+    for number in KINDS..KINDS + SOME {
+        define(&mut wire, groups, number).await;
+    }
+    create_all(&mut wire, groups).await;
+    server.process.stop();
+}
+
+/// Defines all kinds, and tells how long the first and the last took.
+async fn create_all(wire: &mut Wire, groups: usize) {
+    let mut taken = Vec::with_capacity(KINDS);
+    for number in 0..KINDS {
+        taken.push(define(wire, groups, number).await);
+    }
+    let first = median(&taken[..SOME]);
+    let last = median(&taken[KINDS - SOME..]);
+    println!(
+        "| a definition, until it is served, in {groups} groups: the first {SOME} | {first:.2?} | |"
+    );
+    println!(
+        "| the last {SOME} | {last:.2?}, {:.2} x the first | 2 x |",
+        last.as_secs_f64() / first.as_secs_f64()
+    );
 }
 
 async fn measure() {
@@ -43,22 +78,11 @@ async fn measure() {
     let mut wire = Wire::connect(&server.plain).await;
     // What is there once, whatever is served: the first requests, and documents nobody has asked for.
     for number in KINDS..KINDS + SOME {
-        define(&mut wire, number).await;
+        define(&mut wire, GROUPS, number).await;
     }
     let before = server.process.rss();
-    let mut taken = Vec::with_capacity(KINDS);
-    for number in 0..KINDS {
-        taken.push(define(&mut wire, number).await);
-    }
+    create_all(&mut wire, GROUPS).await;
     let idle = server.process.rss().saturating_sub(before);
-    let first = median(&taken[..SOME]);
-    let last = median(&taken[KINDS - SOME..]);
-    println!("| {KINDS} kinds with {OBJECTS} objects each | | target |\n|---|---:|---:|");
-    println!("| a definition, until it is served: the first {SOME} | {first:.2?} | |");
-    println!(
-        "| the last {SOME} | {last:.2?}, {:.2} x the first | 2 x |",
-        last.as_secs_f64() / first.as_secs_f64()
-    );
     println!(
         "| memory of an idle kind | {:.1} KiB | 60 KB |",
         idle as f64 / KINDS as f64
@@ -74,8 +98,11 @@ async fn measure() {
         full as f64 / KINDS as f64
     );
     for number in 0..KINDS {
-        wire.get(&format!("/apis/{}/v1/things{number}", group(number)), "")
-            .await;
+        wire.get(
+            &format!("/apis/{}/v1/things{number}", group(GROUPS, number)),
+            "",
+        )
+        .await;
     }
     let read = server.process.rss().saturating_sub(before);
     println!(
@@ -85,7 +112,7 @@ async fn measure() {
     let mut cold = Vec::new();
     let mut warm = Vec::new();
     for number in 0..SOME {
-        define(&mut wire, KINDS + SOME + number).await;
+        define(&mut wire, GROUPS, KINDS + SOME + number).await;
         cold.push(discover(&mut wire).await);
         warm.push(discover(&mut wire).await);
     }
@@ -97,14 +124,13 @@ async fn measure() {
     server.process.stop();
 }
 
-/// Ten groups, as a cluster with some operators has.
-fn group(number: usize) -> String {
-    format!("group{}.example.com", number % 10)
+fn group(groups: usize, number: usize) -> String {
+    format!("group{}.example.com", number % groups)
 }
 
 /// Defines a kind, and gives how long it took until it was served.
-async fn define(wire: &mut Wire, number: usize) -> Duration {
-    let group = group(number);
+async fn define(wire: &mut Wire, groups: usize, number: usize) -> Duration {
+    let group = group(groups, number);
     let definition = format!(
         r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"things{number}.{group}"}},"spec":{{"group":"{group}","scope":"Namespaced","names":{{"kind":"Thing{number}","plural":"things{number}"}},"versions":[{{"name":"v1","served":true,"storage":true,"subresources":{{"status":{{}}}},"selectableFields":[{{"jsonPath":".spec.site"}}],"additionalPrinterColumns":[{{"name":"Site","type":"string","jsonPath":".spec.site"}}],"schema":{{"openAPIV3Schema":{SCHEMA}}}}}]}}}}"#
     );
@@ -129,7 +155,7 @@ async fn define(wire: &mut Wire, number: usize) -> Duration {
 const SCHEMA: &str = r#"{"type":"object","description":"A device in the field that holds a setpoint.","required":["spec"],"properties":{"spec":{"type":"object","description":"What is wanted of the device.","required":["site","setpoint"],"properties":{"site":{"type":"string","description":"Where the device is.","minLength":1,"maxLength":63},"setpoint":{"type":"number","description":"The value that the device is to hold.","minimum":-50,"maximum":150},"mode":{"type":"string","enum":["auto","hold","off"],"default":"auto"},"tags":{"type":"array","maxItems":16,"items":{"type":"string","maxLength":32},"x-kubernetes-list-type":"set"}},"x-kubernetes-validations":[{"rule":"self.mode != 'off' || self.setpoint == 0.0"}]},"status":{"type":"object","properties":{"reported":{"type":"number"},"seen":{"type":"string","format":"date-time"}}}}}"#;
 
 async fn create(wire: &mut Wire, number: usize, object: usize) {
-    let group = group(number);
+    let group = group(GROUPS, number);
     let path = format!("/apis/{group}/v1/namespaces/default/things{number}");
     let body = format!(
         r#"{{"apiVersion":"{group}/v1","kind":"Thing{number}","metadata":{{"name":"o{object}"}},"spec":{{"site":"s{object}","setpoint":20.5,"tags":["a","b"]}}}}"#

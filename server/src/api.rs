@@ -69,6 +69,18 @@ impl Api {
         };
         let address = parts.address.to_string();
         let catalog = Catalog::builtin_with(parts.settings.event_ttl);
+        for name in options.sizes.names() {
+            if catalog
+                .resources()
+                .iter()
+                .all(|row| row.qualified_plural() != name)
+            {
+                tracing::warn!(
+                    resource = name,
+                    "no such resource is built in; the size of its cache counts once a definition brings it"
+                );
+            }
+        }
         let surface = Surface::start(catalog, &address, &parts.storage, &options);
         let api = Arc::new(Self {
             objects: Objects::new(parts.storage.clone()),

@@ -59,7 +59,7 @@ pub use sizes::{MAX_SIZE, Problem, Sizes, SizesError};
 pub use sizing::{Capacity, FRESH};
 pub use sketch::Sketch;
 pub use verify::Verified;
-pub use watch::{Standing, Watch, WatchEnd, WatchEvent};
+pub use watch::{Seen, Standing, Watch, WatchEnd, WatchEvent};
 
 use crate::storage::Storage;
 use shared::Shared;

@@ -80,6 +80,7 @@ impl Discovery {
             .catalog
             .groups()
             .iter()
+            .map(|group| &**group)
             .partition(|group| group.name.is_empty());
         let kept = |[plain, v2]: &[OnceLock<Document>; 2], make: &dyn Fn() -> Value| {
             let slot = match style {

@@ -22,14 +22,28 @@ use crate::body::Body;
 pub struct Check {
     /// What is looked at.
     pub name: &'static str,
-    /// Whether it is well. Why it is not is logged, not shown: everyone may ask.
+    /// Whether it is well.
     pub ok: bool,
+    /// What to say if it is not. The particulars are logged, not shown: everyone may ask.
+    pub otherwise: &'static str,
 }
 
 impl Check {
     /// A check and its result.
     pub fn new(name: &'static str, ok: bool) -> Self {
-        Self { name, ok }
+        Self {
+            name,
+            ok,
+            otherwise: "reason withheld",
+        }
+    }
+
+    /// What to say if it is not well.
+    pub fn otherwise(self, words: &'static str) -> Self {
+        Self {
+            otherwise: words,
+            ..self
+        }
     }
 }
 
@@ -73,8 +87,8 @@ impl<'a> Endpoint<'a> {
             return match checks.iter().find(|check| check.name == name) {
                 None => text(StatusCode::NOT_FOUND, "404 page not found\n"),
                 Some(check) if check.ok => text(StatusCode::OK, "ok"),
-                Some(_) => {
-                    let words = "internal server error: reason withheld\n";
+                Some(check) => {
+                    let words = format!("internal server error: {}\n", check.otherwise);
                     text(StatusCode::INTERNAL_SERVER_ERROR, words)
                 }
             };
@@ -95,7 +109,7 @@ impl<'a> Endpoint<'a> {
                 (false, true) => writeln!(lines, "[+]{} ok", check.name),
                 (false, false) => {
                     failed = true;
-                    writeln!(lines, "[-]{} failed: reason withheld", check.name)
+                    writeln!(lines, "[-]{} failed: {}", check.name, check.otherwise)
                 }
             };
         }

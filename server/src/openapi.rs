@@ -3,7 +3,7 @@
 //! A document is a few hundred kilobytes of text that most servers are never asked for, so it is made on the
 //! first request, written piece by piece into a compressor, and only the compressed bytes are kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha512};
 
-use crate::resources::catalog::GroupVersion;
+use crate::resources::catalog::{Group, GroupVersion};
 use crate::resources::{Catalog, Resource, Subresource};
 use crate::schema::{Definition, KUBERNETES_VERSION};
 use crate::structural::publish::{self, Form};
@@ -27,8 +27,7 @@ pub mod v2;
 pub struct OpenApi {
     catalog: Catalog,
     index: OnceLock<Bytes>,
-    /// By path, as `apis/apps/v1`.
-    documents: BTreeMap<String, Arc<Document>>,
+    groups: Vec<Arc<Documents>>,
     v2_json: OnceLock<Packed>,
     v2_protobuf: OnceLock<Packed>,
 }
@@ -45,18 +44,17 @@ impl OpenApi {
     }
 
     fn with(catalog: Catalog, before: Option<&Self>) -> Self {
-        let versions = catalog.groups().iter().flat_map(|group| &group.versions);
-        let document = |version: &GroupVersion| {
-            let path = version.path();
-            let known = before.and_then(|before| before.documents.get(&path));
-            let known = known.filter(|known| known.is_of(version)).cloned();
-            (
-                path,
-                known.unwrap_or_else(|| Arc::new(Document::of(version))),
-            )
+        let before = before.iter().flat_map(|before| &before.groups);
+        // Groups that are the same have the same address.
+        let known: HashMap<*const Group, &Arc<Documents>> = before
+            .map(|known| (Arc::as_ptr(&known.group), known))
+            .collect();
+        let documents = |group: &Arc<Group>| match known.get(&Arc::as_ptr(group)) {
+            Some(known) => (*known).clone(),
+            None => Arc::new(Documents::of(group)),
         };
         Self {
-            documents: versions.map(document).collect(),
+            groups: catalog.groups().iter().map(documents).collect(),
             index: OnceLock::new(),
             v2_json: OnceLock::new(),
             v2_protobuf: OnceLock::new(),
@@ -68,18 +66,29 @@ impl OpenApi {
     /// them for good.
     pub fn index(&self) -> &Bytes {
         self.index.get_or_init(|| {
-            let entry = |(path, document): (&String, &Arc<Document>)| {
-                let url = format!("/openapi/v3/{path}?hash={}", document.hash());
-                (path.clone(), json!({"serverRelativeURL": url}))
+            let entry = |(version, document): (&GroupVersion, &Document)| {
+                let path = version.path();
+                let hash = document.hash(&version.resources);
+                let url = format!("/openapi/v3/{path}?hash={hash}");
+                (path, json!({"serverRelativeURL": url}))
             };
-            let paths: serde_json::Map<String, Value> = self.documents.iter().map(entry).collect();
+            let all = self.groups.iter().flat_map(|group| group.iter());
+            let paths: BTreeMap<String, Value> = all.map(entry).collect();
             json!({"paths": paths}).to_string().into()
         })
     }
 
     /// `/openapi/v3/PATH`: the document of a group version, where `path` is `api/v1` or `apis/G/V`.
     pub fn document(&self, path: &str) -> Option<&Packed> {
-        self.documents.get(path).map(|document| document.packed())
+        let (group, version) = match path.strip_prefix("apis/") {
+            Some(rest) => rest.split_once('/')?,
+            None => ("", path.strip_prefix("api/")?),
+        };
+        let mut groups = self.groups.iter();
+        let group = groups.find(|candidate| candidate.group.name == group)?;
+        let mut documents = group.iter();
+        let (version, document) = documents.find(|(known, _)| known.version == version)?;
+        Some(document.packed(&version.resources))
     }
 
     /// `/openapi/v2` as JSON.
@@ -96,41 +105,46 @@ impl OpenApi {
     }
 }
 
-/// The document of a group version, made when somebody asks.
+/// The documents of a group, one for each version.
 #[derive(Debug)]
+struct Documents {
+    group: Arc<Group>,
+    /// In the order of the group's versions.
+    versions: Vec<Document>,
+}
+
+impl Documents {
+    fn of(group: &Arc<Group>) -> Self {
+        Self {
+            versions: group.versions.iter().map(|_| Document::default()).collect(),
+            group: group.clone(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&GroupVersion, &Document)> {
+        self.group.versions.iter().zip(&self.versions)
+    }
+}
+
+/// The document of a group version, made of its resources when somebody asks.
+#[derive(Debug, Default)]
 struct Document {
-    resources: Vec<Arc<Resource>>,
     hash: OnceLock<String>,
     packed: OnceLock<Packed>,
 }
 
 impl Document {
-    fn of(version: &GroupVersion) -> Self {
-        Self {
-            resources: version.resources.clone(),
-            hash: OnceLock::new(),
-            packed: OnceLock::new(),
-        }
-    }
-
-    /// Whether it is the document of that version. Resources that are the same have the same address.
-    fn is_of(&self, version: &GroupVersion) -> bool {
-        let [own, its] =
-            [&self.resources, &version.resources].map(|rows| rows.iter().map(Arc::as_ptr));
-        own.eq(its)
-    }
-
-    fn hash(&self) -> &str {
+    fn hash(&self, resources: &[Arc<Resource>]) -> &str {
         self.hash.get_or_init(|| {
             let mut hash = Sha512::new();
-            write_document(&self.resources, &mut |piece| hash.update(piece));
+            write_document(resources, &mut |piece| hash.update(piece));
             hex(hash)
         })
     }
 
-    fn packed(&self) -> &Packed {
+    fn packed(&self, resources: &[Arc<Resource>]) -> &Packed {
         self.packed.get_or_init(|| {
-            Packed::new(|out| write_document(&self.resources, &mut |piece| out(piece.as_bytes())))
+            Packed::new(|out| write_document(resources, &mut |piece| out(piece.as_bytes())))
         })
     }
 }

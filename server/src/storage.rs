@@ -64,6 +64,11 @@ pub trait Storage: Send + Sync + 'static {
     /// is asked.
     fn compacted(&self) -> Revision;
 
+    /// Whether it takes writes, as far as is known here without trying: a store that has failed may go on to be read.
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     /// Whether watches answer [requests for progress](Changes::request_progress). Without it, a watch
     /// of some keys cannot tell that it has everything up to a write to others.
     async fn reports_progress(&self) -> bool {

@@ -39,7 +39,7 @@ fn step(known: &[(&Value, u64)], now: &str) -> Option<Value> {
         .map(|(object, created)| stored(object, *created))
         .collect();
     let (own, others) = all.split_first().unwrap();
-    let mut taken = Taken::default();
+    let mut taken = Taken::new(&own.wanted);
     others.iter().for_each(|other| taken.add(other.claims(own)));
     let written = next(known[0].0, own, &taken, now);
     assert_eq!(own.is_open() && own.is_due(&taken), written.is_some());
@@ -174,6 +174,19 @@ fn what_is_to_be_deleted_keeps_its_names_and_is_served_if_it_was() {
     assert_eq!(stage(&accepted), Stage::Accepted);
 }
 
+/// However it came about: clients rely on it.
+#[test]
+fn who_has_a_name_keeps_it_although_somebody_else_has_it_too() {
+    let mut own = sent("widgets", "Widget");
+    while let Some(next) = step(&[(&own, 2)], NOW) {
+        own = next;
+    }
+    assert_eq!(stage(&own), Stage::Established);
+    let mut other = sent("gadgets", "Gadget");
+    other["status"] = own["status"].clone();
+    assert_eq!(step(&[(&own, 2), (&other, 1)], NOW), None);
+}
+
 #[test]
 fn names_of_what_the_program_serves_are_taken() {
     let mut definition = sent("leases", "Lease");
@@ -183,7 +196,7 @@ fn names_of_what_the_program_serves_are_taken() {
     let own = stored(&definition, 1);
     let builtin = ringwatch_server::resources::builtin::resources();
     let lease = builtin.iter().find(|row| row.kind == "Lease").unwrap();
-    let mut taken = Taken::default();
+    let mut taken = Taken::new(&own.wanted);
     taken.add_builtin(lease);
     let refused = next(&definition, &own, &taken, NOW).unwrap();
     assert_eq!(stage(&refused), Stage::Refused);

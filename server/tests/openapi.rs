@@ -194,7 +194,7 @@ fn schemas_say_how_lists_merge() {
 fn a_custom_kind_is_published_with_its_schema() {
     let definition = definition(include_str!("../../examples/device.yaml"));
     let rows: Vec<Arc<Resource>> = definition.rows().cloned().collect();
-    let openapi = OpenApi::new(Catalog::builtin()).next(Catalog::builtin().with_free(&rows));
+    let openapi = OpenApi::new(Catalog::builtin()).next(Catalog::builtin().with_custom(&rows));
     let document = document(&openapi, "apis/ringwatch.dev/v1");
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let device = &schemas["dev.ringwatch.v1.Device"];
@@ -226,13 +226,13 @@ fn what_does_not_change_with_the_kinds_is_not_made_again() {
     let before = first.document("api/v1").unwrap().gzip.as_ptr();
     let definition = definition(include_str!("../../examples/device.yaml"));
     let rows: Vec<Arc<Resource>> = definition.rows().cloned().collect();
-    let second = first.next(Catalog::builtin().with_free(&rows));
+    let second = first.next(Catalog::builtin().with_custom(&rows));
     // Another catalog made of equal rows is not the same one; the one that grew out of it is.
     assert_ne!(second.document("api/v1").unwrap().gzip.as_ptr(), before);
     let catalog = Catalog::builtin();
     let first = OpenApi::new(catalog.clone());
     let before = first.document("api/v1").unwrap().gzip.as_ptr();
-    let second = first.next(catalog.with_free(&rows));
+    let second = first.next(catalog.with_custom(&rows));
     assert_eq!(second.document("api/v1").unwrap().gzip.as_ptr(), before);
     assert!(first.document("apis/ringwatch.dev/v1").is_none());
     assert!(second.document("apis/ringwatch.dev/v1").is_some());

@@ -19,6 +19,65 @@ use rustix::process::Signal;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 
+/// The disk is full: what is there is read, nothing is written, and who asks is told.
+#[test]
+fn after_a_failed_write_the_server_says_that_it_is_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    // Without a handler the signal that comes with the limit would end the process.
+    let flags = ["--insecure-listen", "127.0.0.1:0"];
+    let server = Running::start_through(
+        &["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"],
+        folder.path(),
+        &flags,
+    );
+    let create = |name: &str| {
+        let body = format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
+        let request = format!(
+            "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        exchange(&server, &request)
+    };
+    assert!(create("before").starts_with("HTTP/1.1 201"));
+    let id = rustix::process::Pid::from_raw(server.id().cast_signed());
+    let none = rustix::process::Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    rustix::process::prlimit(id, rustix::process::Resource::Fsize, none).unwrap();
+    assert!(create("lost").starts_with("HTTP/1.1 500"));
+    assert!(create("refused").starts_with("HTTP/1.1 500"));
+    let why = "a write has failed, see the log; put that right and start the server again";
+    for path in ["/readyz", "/healthz"] {
+        let (status, words) = server.get(path, None);
+        assert_eq!(status, 500);
+        assert!(
+            words.contains(&format!("[-]storage-writes failed: {why}\n")),
+            "{words}"
+        );
+    }
+    assert_eq!(server.get("/livez", None).0, 200);
+    let token = server.value("token");
+    let configmap = "/api/v1/namespaces/default/configmaps";
+    assert_eq!(
+        server.get(&format!("{configmap}/before"), Some(&token)).0,
+        200
+    );
+    assert_eq!(
+        server.get(&format!("{configmap}/lost"), Some(&token)).0,
+        404
+    );
+}
+
+fn exchange(server: &Running, request: &str) -> String {
+    let mut stream = TcpStream::connect(server.plain()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 #[test]
 fn with_only_the_binary_there_is_a_server_for_its_admin() {
     let folder = tempfile::tempdir().unwrap();

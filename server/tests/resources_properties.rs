@@ -1,7 +1,10 @@
 //! Paths and objects of any kind: nothing panics, and what was understood once is understood again the same way.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use ringwatch_server::resources::{Catalog, Route};
+use ringwatch_server::definitions::Custom;
+use ringwatch_server::resources::{Catalog, Origin, Resource, Route};
 use ringwatch_server::schema::{Definition, decode, parse};
 use ringwatch_server::{defaults, validation};
 use serde_json::Value;
@@ -72,7 +75,67 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Rows of custom kinds in some groups and versions, some with names that others have too.
+fn custom() -> impl Strategy<Value = Vec<Arc<Resource>>> {
+    let row =
+        (0..3usize, 0..3usize, 0..6usize, 0..6usize).prop_map(|(group, version, plural, kind)| {
+            let group = ["apps", "a.example.com", "b.example.com"][group].to_owned();
+            let version = ["v1", "v1beta1", "v2"][version].to_owned();
+            let mut row = ringwatch_server::resources::builtin::resources().remove(0);
+            row.origin = Origin::Custom(Custom::any(&group, &version));
+            row.group = group.into();
+            row.version = version.into();
+            row.plural = format!("things{plural}").into();
+            row.kind = format!("Thing{kind}").into();
+            Arc::new(row)
+        });
+    prop::collection::vec(row, 0..12)
+}
+
+/// What a catalog says in its order: group, version, and the very rows.
+fn said(catalog: &Catalog) -> Vec<(String, String, Vec<*const Resource>)> {
+    let groups = catalog.groups().iter();
+    let versions =
+        groups.flat_map(|group| group.versions.iter().map(move |version| (group, version)));
+    let said = versions.map(|(group, version)| {
+        let rows = version.resources.iter().map(Arc::as_ptr).collect();
+        (group.name.to_string(), version.version.to_string(), rows)
+    });
+    said.collect()
+}
+
 proptest! {
+    /// A catalog that came about by steps is the one that is made at once; what changed is what differs.
+    #[test]
+    fn how_a_catalog_came_about_does_not_show(
+        rows in custom(),
+        steps in prop::collection::vec(prop::collection::vec(any::<bool>(), 12), 1..4),
+    ) {
+        let builtin = Catalog::builtin();
+        let mut catalog = builtin.clone();
+        for wanted in steps {
+            let wanted = rows.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+            let wanted: Vec<Arc<Resource>> = wanted.map(|(row, _)| row.clone()).collect();
+            let next = catalog.with_custom(&wanted);
+            let anew = builtin.with_custom(&wanted);
+            prop_assert_eq!(said(&next), said(&anew));
+            for row in next.resources() {
+                let (group, version) = (&*row.group, &*row.version);
+                prop_assert!(Arc::ptr_eq(next.find(group, version, &row.plural).unwrap(), row));
+                prop_assert!(Arc::ptr_eq(next.find_kind(group, version, &row.kind).unwrap(), row));
+            }
+            let has = |catalog: &Catalog, row: &Resource| {
+                catalog.resources().iter().any(|own| std::ptr::eq(&**own, row))
+            };
+            let difference = next.difference(&catalog);
+            for row in next.resources().iter().chain(catalog.resources()) {
+                let differs = has(&next, row) != has(&catalog, row);
+                prop_assert_eq!(difference.iter().any(|found| std::ptr::eq(*found, &**row)), differs);
+            }
+            catalog = next;
+        }
+    }
+
     #[test]
     fn a_target_names_a_path_that_leads_to_it(path in path()) {
         let catalog = Catalog::builtin();

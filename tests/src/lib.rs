@@ -7,6 +7,7 @@
 //! - [`harness`]: one function per fuzz target, run by cargo-fuzz and by `tests/fuzz_corpus.rs`
 //! - [`input`]: reads operations out of fuzz bytes
 //! - `mutant`: storages with one fault each (feature `storage`)
+//! - `programs`: the project's programs, built (feature `storage`)
 //! - `proxy`: a wire that can be cut (feature `storage`)
 //! - [`random`]: reproducible random bytes
 //! - `recorder`: judges recorded watches by what really happened (feature `storage`)
@@ -27,6 +28,8 @@ pub mod harness;
 pub mod input;
 #[cfg(feature = "storage")]
 pub mod mutant;
+#[cfg(feature = "storage")]
+pub mod programs;
 #[cfg(feature = "storage")]
 pub mod proxy;
 pub mod random;

@@ -183,7 +183,7 @@ fn find(board: &str, image: &str) -> Result<&'static Firmware> {
 }
 
 /// Builds an image and fills a copy of it with settings. The copy has the board's key in it.
-fn provisioned(firmware: &Firmware, settings: &Path) -> Result<PathBuf> {
+pub(crate) fn provisioned(firmware: &Firmware, settings: &Path) -> Result<PathBuf> {
     let elf = firmware.build()?;
     let mut image = fs::read(&elf).context(elf.display())?;
     let mut seed = [0; 32];

@@ -1,16 +1,20 @@
 //! `cargo xtask`: Ringwatch's one way to build, check and measure everything.
 //!
-//! One file per task: [`mod@test`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`boards`] and [`firmware`], [`setup`].
-//! They stand on [`command`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
-//! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
+//! One file per task: [`mod@run`], [`mod@test`], [`documented`], [`fuzz`], [`sim`], [`mutants`], [`mod@bench`], [`size`], [`footprint`], [`boards`] and [`firmware`], [`setup`].
+//! They stand on [`command`] and [`children`] (running programs), [`places`] (paths), [`steps`] (named, timed steps),
+//! [`tools`], [`versioned`], [`apt`], [`sources`], [`mod@etcd`], [`faketime`], [`kubectl`], [`python`], [`protoc`] and [`toolchain`]
 //! (fetching what is missing) and [`qemu`].
 
 mod apt;
 mod bench;
 mod boards;
+mod children;
 mod command;
+mod documented;
 mod etcd;
+mod faketime;
 mod firmware;
+mod footprint;
 mod fuzz;
 mod kubectl;
 mod mutants;
@@ -18,6 +22,7 @@ mod places;
 mod protoc;
 mod python;
 mod qemu;
+mod run;
 mod setup;
 mod sim;
 mod size;
@@ -34,8 +39,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Builds, checks and measures Ringwatch.
 ///
-/// Start with `cargo xtask serve`, which runs the server, `cargo xtask run`, which boots the core in an emulated
-/// microcontroller, and
+/// Start with `cargo xtask run`, which runs a server, a relay and a node to look at, and
 /// `cargo xtask test`, which is all that CI does. A fresh Debian machine with a Rust toolchain is
 /// enough: what a task needs and does not find, it fetches (see `setup`).
 #[derive(Parser)]
@@ -47,11 +51,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Run everything on this machine: server, relay and a node, with two devices to change
+    ///
+    /// Prints the addresses and three commands to try, then what the node says, until Ctrl-C. Another start goes on from the same data.
+    /// The programs are built without optimisation, so that the first start is soon; `serve` runs the server with it.
+    Run(run::Flags),
+
     /// Boot the self-check firmware in QEMU and show what it prints
     ///
     /// Shows the core at work on an emulated Cortex-M3 without an allocator: each check, the size of each part, and how
-    /// deep the stack went. The server is run by `serve`.
-    Run {
+    /// deep the stack went.
+    Selfcheck {
         /// End the firmware after this many seconds
         #[arg(long, value_name = "SECONDS", default_value_t = qemu::TIME_LIMIT.as_secs())]
         limit: u64,
@@ -69,7 +79,7 @@ enum Task {
     /// Run every check; what CI does
     ///
     /// In order: fmt, clippy (also for the firmware), docs, tests (unit and integration), doctests,
-    /// journeys (real clients: see there), properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
+    /// journeys (real clients: see there), documents (every command of the README and the quickstarts), smoke (`run --smoke`, also with `--qemu`), properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
     /// where there is a nightly toolchain), simulation (10 000 seeds), mutants (broken caches that must be noticed), firmware (the self-check and restarts in QEMU; nodes in QEMU that watch the server), size (flash and RAM within
     /// budget and as the README says). Stops at the first step that fails and names it.
     Test {
@@ -162,6 +172,8 @@ enum Task {
     Setup,
 
     /// Measure what the relay's program takes in memory, with objects and nodes, and fail over budget
+    ///
+    /// The program is built as one static, stripped file. If that cannot be done it is said, and the one with this machine's C library is measured.
     Footprint,
 
     /// Measure what a node costs in flash and RAM, and fail over budget
@@ -183,7 +195,7 @@ enum Benchmark {
     Cache,
     /// Connections of the server: what an idle one costs in memory
     Connections,
-    /// The relay's engine: frames to nodes, and how that grows with them
+    /// The relay: frames to nodes and how that grows with them; as a program: latency, catching up, bytes, start
     Edge,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
@@ -195,7 +207,8 @@ enum Benchmark {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().task {
-        Task::Run { limit } => firmware::SELFCHECK.boot(Duration::from_secs(limit)),
+        Task::Run(flags) => run::run(&flags),
+        Task::Selfcheck { limit } => firmware::SELFCHECK.boot(Duration::from_secs(limit)),
         Task::Serve { flags } => command::run(
             places::cargo_in("")
                 .args(["run", "--release", "--package", "ringwatch-server", "--"])
@@ -208,7 +221,8 @@ fn main() -> ExitCode {
             Benchmark::Cache => bench::program("ringwatch-server", "cache")
                 .and_then(|()| bench::program("ringwatch-server", "cache-memory")),
             Benchmark::Connections => bench::program("ringwatch-server", "connections"),
-            Benchmark::Edge => bench::program("ringwatch-edge", "edge"),
+            Benchmark::Edge => bench::program("ringwatch-edge", "edge")
+                .and_then(|()| bench::program("ringwatch-edge", "running")),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
             Benchmark::Kinds => bench::program("ringwatch-server", "kinds"),
             Benchmark::Server => bench::program("ringwatch-server", "server"),
@@ -236,7 +250,7 @@ fn main() -> ExitCode {
             settings,
         } => boards::flash(&board, &image, &settings),
         Task::Setup => setup::everything(),
-        Task::Footprint => bench::program("ringwatch-edge", "footprint"),
+        Task::Footprint => footprint::measure(),
         Task::Size {
             check_readme,
             write_readme,

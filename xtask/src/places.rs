@@ -37,7 +37,19 @@ pub(crate) fn cargo_in(folder: impl AsRef<Path>) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(root().join(folder));
     protoc::provide(&mut command);
+    forget_ourselves(&mut command);
     command
+}
+
+/// Keeps from `command` what `cargo run` says about this program: some build scripts take it for a change, and build again what others have built.
+pub(crate) fn forget_ourselves(command: &mut Command) {
+    let about_us = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if about_us.iter().any(|start| text.starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// The names, without extension, of the `.rs` files in a folder of the project; sorted. A folder that

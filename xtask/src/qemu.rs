@@ -11,9 +11,9 @@ use std::{
 
 use crate::{
     apt,
+    children::ends_with_us,
     command::{Context, Failure, Result, line, run},
     firmware::Board,
-    places::on_path,
     tools::{QEMU_ARM, QEMU_RISCV, Tool},
 };
 
@@ -54,12 +54,17 @@ const TAIL: usize = 20;
 pub(crate) fn boot(board: &Board, elf: &Path, limit: Duration) -> Result<()> {
     let mut command = start(board)?;
     command.arg("-kernel").arg(elf);
-    run_limited(die_with_us(command), limit)
+    run_limited(ends_with_us(command, "KILL"), limit)
 }
 
 /// Boots `elf` with a network, in which this machine is 10.0.2.2, and shows its output until it ends or is ended. Who connects to
 /// a port of this machine that is `forward`ed reaches the same port of the board.
 pub(crate) fn boot_on_network(board: &Board, elf: &Path, forward: Option<u16>) -> Result<()> {
+    run(&mut ends_with_us(on_network(board, elf, forward)?, "KILL"))
+}
+
+/// QEMU with `elf` and a network, as [`boot_on_network`] has it.
+pub(crate) fn on_network(board: &Board, elf: &Path, forward: Option<u16>) -> Result<Command> {
     let mut command = start(board)?;
     let network = board.emulator.network;
     let network = match forward {
@@ -71,7 +76,7 @@ pub(crate) fn boot_on_network(board: &Board, elf: &Path, forward: Option<u16>) -
     };
     command.args(network.split(' '));
     command.arg("-kernel").arg(elf);
-    run(&mut die_with_us(command))
+    Ok(command)
 }
 
 /// Tells `command`, which runs tests, how to start each QEMU: the program, the folder of its files and those of its libraries, if it is not installed.
@@ -100,25 +105,6 @@ fn start(board: &Board) -> Result<Command> {
         .args("-display none -monitor none -serial stdio".split(' '))
         .args(board.emulator.arguments.split(' '));
     Ok(command)
-}
-
-/// Wraps a command so that the kernel ends it when this program ends in any way, where the small
-/// Linux helper for that exists. Ctrl-C needs no help: it reaches the whole process group.
-fn die_with_us(command: Command) -> Command {
-    let Some(setpriv) = on_path("setpriv") else {
-        return command;
-    };
-    let mut wrapped = Command::new(setpriv);
-    wrapped
-        .args(["--pdeathsig", "KILL", "--"])
-        .arg(command.get_program())
-        .args(command.get_args());
-    for (name, value) in command.get_envs() {
-        if let Some(value) = value {
-            wrapped.env(name, value);
-        }
-    }
-    wrapped
 }
 
 fn run_limited(mut command: Command, limit: Duration) -> Result<()> {

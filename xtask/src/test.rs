@@ -5,11 +5,11 @@ use std::process::Command;
 use crate::{
     boards,
     command::{Failure, Result, run, succeeds},
-    etcd,
+    documented, etcd, faketime,
     firmware::{self, RESTARTS, SELFCHECK},
     fuzz, kubectl, mutants,
     places::{self, cargo_in},
-    python, qemu, sim,
+    python, qemu, run, sim,
     size::{self, Readme},
     steps::{self, Step},
     toolchain, versioned,
@@ -36,6 +36,8 @@ const STEPS: &[Step] = &[
     step("tests", true, tests),
     step("doctests", true, doctests),
     step("journeys", false, journeys),
+    step("documents", false, documented::run_all),
+    step("smoke", false, run::smoke::both),
     step("properties", false, properties),
     step("fuzz", false, || fuzz::fuzz(None, fuzz::SMOKE)),
     step("simulation", false, || sim::seeds(0, sim::SEEDS)),
@@ -106,6 +108,7 @@ fn tests() -> Result<()> {
     // `--tests`: also of libraries and programs; documentation examples are a step of their own.
     let mut command = runner(None);
     versioned::provide(etcd::VERSIONS, &mut command)?;
+    faketime::provide(&mut command)?;
     run(command.args(["--workspace", "--features", CLIENTS, "--tests"]))
 }
 

@@ -1,4 +1,6 @@
-//! A compiler that has the core library of a bare-metal target.
+//! A compiler that has the library of a target.
+//!
+//! For a bare-metal target that is the core library:
 //!
 //! 1. The compiler on `PATH`, if it has it.
 //! 2. The same after `rustup target add`.
@@ -101,7 +103,7 @@ impl Toolchain {
 
     fn has_core(&self, target: &str) -> bool {
         self.library_folder(target)
-            .is_ok_and(|folder| is_core_in(&folder))
+            .is_ok_and(|folder| is_library_in("core", &folder))
     }
 
     fn library_folder(&self, target: &str) -> Result<PathBuf> {
@@ -156,6 +158,22 @@ impl Toolchain {
     }
 }
 
+/// Makes sure that the compiler on `PATH` has the standard library of a target with an operating system.
+pub(crate) fn standard_library(target: &str) -> Result<()> {
+    let there = || {
+        let folder = Toolchain::OnPath.library_folder(target);
+        folder.is_ok_and(|folder| is_library_in("std", &folder))
+    };
+    if !there() {
+        println!("    the compiler has no standard library for {target}: asking rustup");
+        run(Command::new("rustup").args(["target", "add", target]))?;
+    }
+    match there() {
+        true => Ok(()),
+        false => Err(Failure::new(format!("no standard library for {target}"))),
+    }
+}
+
 /// Makes sure that a part of the toolchain such as `clippy` is there.
 pub(crate) fn component(name: &str, subcommand: &str) -> Result<()> {
     let there = || succeeds(Command::new("cargo").args([subcommand, "--version"]));
@@ -172,12 +190,13 @@ fn debian_folder() -> Result<PathBuf> {
     Ok(places::cache()?.join("debian").join("rust"))
 }
 
-fn is_core_in(folder: &Path) -> bool {
+fn is_library_in(library: &str, folder: &Path) -> bool {
+    let prefix = format!("lib{library}-");
     fs::read_dir(folder).is_ok_and(|entries| {
         entries.flatten().any(|entry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            name.starts_with("libcore-") && name.ends_with(".rlib")
+            name.starts_with(&prefix) && name.ends_with(".rlib")
         })
     })
 }

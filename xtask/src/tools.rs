@@ -39,9 +39,10 @@ pub(crate) const QEMU_RISCV: Tool = tool(
 );
 pub(crate) const VALGRIND: Tool = tool("valgrind", "valgrind", "counts instructions in benchmarks");
 pub(crate) const CXX: Tool = tool("c++", "g++", "compiles libFuzzer");
+pub(crate) const FAKETIME: Tool = tool("faketime", "faketime", "makes clocks jump in tests");
 
 /// Every tool that a task may ask for; `setup` fetches them all.
-pub(crate) const TOOLS: &[Tool] = &[QEMU_ARM, QEMU_RISCV, VALGRIND, CXX];
+pub(crate) const TOOLS: &[Tool] = &[QEMU_ARM, QEMU_RISCV, VALGRIND, CXX, FAKETIME];
 
 /// A tool that is there.
 #[derive(Debug)]

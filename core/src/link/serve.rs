@@ -30,6 +30,7 @@ use super::hello::{self, MAX_NAME, Offer};
 use super::liveness::{Liveness, Pulse};
 use super::seal::{Seal, Seed};
 use super::wire::{self, Framing, Receiver, Sender};
+use crate::room::{Buffer, InPlace, Room};
 use crate::slots::Place;
 use crate::time::Instant;
 use fill::{Context, Held, Packet};
@@ -59,18 +60,26 @@ impl Default for Config {
 /// One session with one node.
 ///
 /// `W` and `H` are the [`Source`]'s watch and held object; `SUBS` is the most subscriptions, `PACKET` the longest packet in bytes
-/// (at least 512), `KEYS` the most keys that are sent only once.
+/// (at least 512), `KEYS` the most keys that are sent only once. With an allocator, `R` may be a [`Room`] in which subscriptions and packets take memory only
+/// while there are any.
 ///
 /// The caller moves bytes: [`receive`](Self::receive) what has come, and [`poll_output`](Self::poll_output) until there is nothing, after
 /// each of: bytes that came, a change at the source, the [deadline](Self::next_deadline).
-pub struct Session<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize> {
-    receiver: Receiver<PACKET>,
-    packet: [u8; PACKET],
-    state: State<W, H, SUBS, KEYS>,
+pub struct Session<
+    W,
+    H,
+    const SUBS: usize,
+    const PACKET: usize,
+    const KEYS: usize,
+    R: Room = InPlace,
+> {
+    receiver: Receiver<PACKET, R>,
+    packet: Buffer<R, PACKET>,
+    state: State<W, H, SUBS, KEYS, R>,
 }
 
 /// All but the buffers.
-struct State<W, H, const SUBS: usize, const KEYS: usize> {
+struct State<W, H, const SUBS: usize, const KEYS: usize, R: Room> {
     config: Config,
     phase: Phase,
     sender: Sender,
@@ -84,7 +93,7 @@ struct State<W, H, const SUBS: usize, const KEYS: usize> {
     /// Whether a packet has opened since the handshake, so that the node is surely there.
     is_present: bool,
     pong: Option<u32>,
-    subs: [Place<Subscription<W>>; SUBS],
+    subs: [Place<R::Part<Subscription<W>>>; SUBS],
     /// A subscription for which there is no place: sub and round.
     refused: Option<(u8, u8)>,
     /// Whose turn it is to begin a packet.
@@ -108,8 +117,17 @@ enum Phase {
 impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
     Session<W, H, SUBS, PACKET, KEYS>
 {
-    /// A session that waits for its node.
+    /// A session that waits for its node, all in one value.
     pub fn new(config: Config, seed: Seed, now: Instant) -> Self {
+        Self::begin(config, seed, now)
+    }
+}
+
+impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
+    Session<W, H, SUBS, PACKET, KEYS, R>
+{
+    /// A session that waits for its node, in a room of the caller's choice.
+    pub fn begin(config: Config, seed: Seed, now: Instant) -> Self {
         const {
             assert!(PACKET >= hello::MAX_HELLO, "a Hello would not fit");
             assert!(
@@ -119,7 +137,7 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
         }
         Self {
             receiver: Receiver::new(config.framing),
-            packet: [0; PACKET],
+            packet: Buffer::new(),
             state: State {
                 config,
                 phase: Phase::Hello(now + config.patience),
@@ -163,7 +181,9 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
                 }
             };
             match state.phase {
-                Phase::Hello(_) => state.hello(packet, &mut self.packet, access, source, now),
+                Phase::Hello(_) => {
+                    state.hello(packet, self.packet.bytes(), access, source, now);
+                }
                 _ => state.packet(packet, source, now),
             }
         }
@@ -182,6 +202,29 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
     {
         let state = &mut self.state;
         state.look_at_the_clock(now);
+        let written = Self::packet(state, &mut self.packet, source, now, out.len());
+        let written = written.and_then(|packet| state.sender.write(packet, out));
+        if !matches!(state.phase, Phase::Answer(..)) {
+            self.packet.give_up();
+        }
+        written
+    }
+
+    /// The next packet to send, for which there is `room` on the wire.
+    fn packet<'p, S>(
+        state: &mut State<W, H, SUBS, KEYS, R>,
+        buffer: &'p mut Buffer<R, PACKET>,
+        source: &S,
+        now: Instant,
+        room: usize,
+    ) -> Option<&'p [u8]>
+    where
+        S: Source<Watch = W, Held = H>,
+    {
+        if let Phase::Hello(_) | Phase::Over(_) = state.phase {
+            return None;
+        }
+        let buffer = buffer.bytes();
         let len = match state.phase {
             Phase::Hello(_) | Phase::Over(_) => return None,
             Phase::Answer(len, ended) => {
@@ -190,17 +233,17 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
             }
             Phase::Open | Phase::Closing(_) => {
                 let limit = usize::from(state.offer.packet)
-                    .min(wire::longest_out(state.config.framing, out.len()))
+                    .min(wire::longest_out(state.config.framing, room))
                     .saturating_sub(state.seal.overhead())
                     .min(PACKET.saturating_sub(state.seal.overhead()));
-                let len = state.fill(self.packet.get_mut(..limit)?, source, now);
+                let len = state.fill(buffer.get_mut(..limit)?, source, now);
                 if len == 0 {
                     return None;
                 }
-                state.seal.seal(&mut self.packet, len)?
+                state.seal.seal(buffer, len)?
             }
         };
-        state.sender.write(self.packet.get(..len)?, out)
+        buffer.get(..len)
     }
 
     /// When to call [`poll_output`](Self::poll_output) although nothing has happened; [`Instant::NEVER`] if then only.
@@ -212,7 +255,7 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
             Phase::Answer(..) | Phase::Closing(_) => Instant::from_millis(0),
             Phase::Open => {
                 let subs = state.subs.iter().filter_map(Place::as_ref);
-                subs.map(Subscription::deadline)
+                subs.map(|subscription| subscription.deadline())
                     .fold(state.liveness.deadline(), Instant::min)
             }
         }
@@ -248,7 +291,7 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
     }
 }
 
-impl<W, H, const SUBS: usize, const KEYS: usize> State<W, H, SUBS, KEYS> {
+impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS, R> {
     fn close(&mut self, code: Code) {
         match self.phase {
             Phase::Open => self.phase = Phase::Closing(code),
@@ -299,7 +342,8 @@ impl<W, H, const SUBS: usize, const KEYS: usize> State<W, H, SUBS, KEYS> {
                     match self.subs.get_mut(usize::from(asked.sub)) {
                         Some(place) => {
                             let name = self.name.as_str();
-                            *place = Place::Taken(Subscription::open(&asked, name, source, now));
+                            let opened = Subscription::open(&asked, name, source, now);
+                            *place = Place::Taken(R::make(opened));
                         }
                         None if self.refused.is_none() => {
                             self.refused = Some((asked.sub, asked.round));
@@ -338,7 +382,8 @@ impl<W, H, const SUBS: usize, const KEYS: usize> State<W, H, SUBS, KEYS> {
     }
 
     fn sub(&mut self, sub: u8) -> Option<&mut Subscription<W>> {
-        self.subs.get_mut(usize::from(sub))?.as_mut()
+        let place = self.subs.get_mut(usize::from(sub))?;
+        place.as_mut().map(|subscription| &mut **subscription)
     }
 
     /// What was held for a subscription that is replaced is not wanted any more, unless a part of it is out already.
@@ -388,6 +433,7 @@ impl<W, H, const SUBS: usize, const KEYS: usize> State<W, H, SUBS, KEYS> {
         if let Some(held) = &mut self.held {
             let sub = usize::from(held.item.sub);
             let subscription = self.subs.get_mut(sub).and_then(Place::as_mut);
+            let subscription = subscription.map(|subscription| &mut **subscription);
             if !context.go_on(held, subscription, packet) {
                 return Ok(());
             }

@@ -5,13 +5,15 @@
 //! | stream | length, packet |
 //! | serial | COBS of (packet, CRC over its number and itself), `00` |
 //!
-//! A [`Receiver`] owns the buffer for one packet. Lengths are checked before anything is stored.
+//! A [`Receiver`] owns the buffer for one packet, between packets perhaps none. Lengths are checked before anything is stored.
 
 use core::error::Error;
 use core::fmt;
 
 use cobs::{CobsEncoder, DecodeResult, DecoderState};
 use crc::{CRC_32_ISO_HDLC, Crc, NoTable};
+
+use crate::room::{Buffer, InPlace, Room};
 
 /// How packets are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +85,9 @@ pub(super) const fn longest_out(framing: Framing, out: usize) -> usize {
 }
 
 /// Bytes in, packets out.
-#[derive(Debug)]
-pub(super) struct Receiver<const N: usize> {
+pub(super) struct Receiver<const N: usize, R: Room = InPlace> {
     framing: Framing,
-    buffer: [u8; N],
+    buffer: Buffer<R, N>,
     len: usize,
     progress: Progress,
     cobs: DecoderState,
@@ -106,11 +107,11 @@ enum Progress {
     Skip,
 }
 
-impl<const N: usize> Receiver<N> {
+impl<const N: usize, R: Room> Receiver<N, R> {
     pub(super) const fn new(framing: Framing) -> Self {
         Self {
             framing,
-            buffer: [0; N],
+            buffer: Buffer::new(),
             len: 0,
             progress: Progress::Begin,
             cobs: DecoderState::Idle,
@@ -135,8 +136,14 @@ impl<const N: usize> Receiver<N> {
             Framing::Serial => self.take_serial(input, lenient)?,
         };
         Ok(match whole {
-            Some(len) => self.buffer.get_mut(..len),
-            None => None,
+            Some(len) => self.buffer.bytes().get_mut(..len),
+            None => {
+                // Between packets.
+                if self.len == 0 {
+                    self.buffer.give_up();
+                }
+                None
+            }
         })
     }
 
@@ -164,13 +171,13 @@ impl<const N: usize> Receiver<N> {
                     let wanted = length.saturating_sub(self.len).min(input.len());
                     let (taken, rest) = input.split_at_checked(wanted).unwrap_or((input, &[]));
                     *input = rest;
-                    let place = self.buffer.get_mut(self.len..self.len + wanted);
+                    let place = self.buffer.bytes().get_mut(self.len..self.len + wanted);
                     place.ok_or(WireError::Length)?.copy_from_slice(taken);
                     self.len += wanted;
                     if self.len < length {
                         return Ok(None);
                     }
-                    self.progress = Progress::Begin;
+                    self.begin();
                     return Ok(Some(length));
                 }
             }
@@ -213,7 +220,8 @@ impl<const N: usize> Receiver<N> {
         match self.cobs.feed(byte) {
             Ok(DecodeResult::NoData) => Ok(None),
             Ok(DecodeResult::DataContinue(decoded)) => {
-                let place = self.buffer.get_mut(self.len).ok_or(WireError::Length)?;
+                let place = self.buffer.bytes().get_mut(self.len);
+                let place = place.ok_or(WireError::Length)?;
                 *place = decoded;
                 self.len += 1;
                 Ok(None)
@@ -240,7 +248,10 @@ impl<const N: usize> Receiver<N> {
         }
         let packet = len.checked_sub(CRC_LEN).filter(|len| *len > 0);
         let (packet, crc) = packet
-            .and_then(|len| self.buffer.get(..len + CRC_LEN)?.split_at_checked(len))
+            .and_then(|len| {
+                let whole = self.buffer.bytes().get(..len + CRC_LEN)?;
+                whole.split_at_checked(len)
+            })
             .ok_or(WireError::Damaged)?;
         if crc == checksum(self.number, packet) {
             self.number = self.number.wrapping_add(1);
@@ -311,7 +322,7 @@ mod tests {
 
     /// Every packet that comes out, whatever the pieces.
     fn receive(framing: Framing, bytes: &[u8], piece: usize) -> Result<Vec<Vec<u8>>, WireError> {
-        let mut receiver = Receiver::<300>::new(framing);
+        let mut receiver = Receiver::<300, InPlace>::new(framing);
         let mut packets = Vec::new();
         for mut input in bytes.chunks(piece) {
             while let Some(packet) = receiver.take(&mut input, false)? {
@@ -446,7 +457,7 @@ mod tests {
     fn noise_before_the_first_packet_is_skipped() {
         let mut noise = b"boot 1.0\r\n".to_vec();
         noise.extend(send(Framing::Serial, &packets()));
-        let mut receiver = Receiver::<300>::new(Framing::Serial);
+        let mut receiver = Receiver::<300, InPlace>::new(Framing::Serial);
         let mut input = &noise[..];
         assert_eq!(
             receiver.take(&mut input, true).unwrap().unwrap(),

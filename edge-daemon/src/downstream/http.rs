@@ -13,6 +13,7 @@ mod answer;
 mod kinds;
 mod list;
 mod path;
+mod stall;
 mod table;
 mod watch;
 
@@ -36,9 +37,12 @@ use crate::metrics::{self, add};
 use answer::{Body, failure, json, text};
 use kinds::Kinds;
 use path::Target;
+use stall::Stall;
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(10);
+/// How long a client may take none of what is written to it.
+const STUCK: Duration = Duration::from_secs(20);
 /// The most of a request's head that is read.
 const BUFFER: usize = 16 * 1024;
 
@@ -72,9 +76,10 @@ pub async fn serve(
         };
         match accepted {
             Ok((_, peer)) if tasks.len() >= connections => {
+                hub.metrics.closed("http", "limit");
                 tracing::warn!(%peer, "too many connections; refusing more");
             }
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 let _ = stream.set_nodelay(true);
                 let api = api.clone();
                 tasks.spawn_local(async move {
@@ -86,9 +91,11 @@ pub async fn serve(
                         .timer(TokioTimer::new())
                         .header_read_timeout(HEAD)
                         .max_buf_size(BUFFER)
-                        .serve_connection(TokioIo::new(stream), service);
-                    // Who sends nonsense or goes away is no news.
-                    let _ = connection.await;
+                        .serve_connection(TokioIo::new(Stall::new(stream, STUCK)), service);
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%peer, %error, "a connection was closed");
+                        api.hub.metrics.closed("http", reason(&error));
+                    }
                 });
             }
             Err(error) => {
@@ -96,6 +103,24 @@ pub async fn serve(
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
+    }
+}
+
+/// Why a connection is over, in a word.
+fn reason(error: &hyper::Error) -> &'static str {
+    let stuck = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
+    let source = std::error::Error::source(error);
+    if error.is_parse() || error.is_parse_too_large() {
+        "malformed"
+    } else if error.is_timeout() {
+        "slow"
+    } else if source
+        .and_then(|source| source.downcast_ref())
+        .is_some_and(stuck)
+    {
+        "stuck"
+    } else {
+        "cut"
     }
 }
 

@@ -1,9 +1,10 @@
 //! Nodes: a listener, and a session on each connection.
 //!
-//! What a node costs while nothing happens is its session and a socket: bytes are read into and written from buffers that all share, and only
-//! what a slow node does not take is kept for it.
+//! What a node costs while nothing happens is its session, its subscriptions and a socket: bytes are read into and written from buffers that all share, a
+//! packet takes memory only while it comes or goes, and only what a slow node does not take is kept for it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -14,9 +15,9 @@ use ringwatch_core::link::serve::{Config, Session};
 use ringwatch_core::link::{Ended, Seed};
 use ringwatch_core::revision::Revision;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
-use crate::engine::{Downlink, Heap};
+use crate::engine::{Downlink, Heap, Object, Shape, Watch};
 use crate::hub::Hub;
 use crate::metrics::{add, take};
 use crate::policy::Rules;
@@ -39,6 +40,10 @@ const GOODBYE: Duration = Duration::from_secs(3);
 /// The session with a node.
 pub type NodeSession = Downlink<Heap, Rules, SUBSCRIPTIONS, PACKET, KEYS>;
 
+/// The same in one value, with all that it may ever have.
+pub type WholeSession =
+    Session<Watch<Heap, Rules>, Object<<Heap as Shape>::Bytes>, SUBSCRIPTIONS, PACKET, KEYS>;
+
 /// A node that is connected, as others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connected {
@@ -51,9 +56,34 @@ pub struct Connected {
 /// Who is connected, for whoever asks.
 pub type Present = Rc<RefCell<Vec<Rc<RefCell<Connected>>>>>;
 
-/// Serves nodes until it is time to stop and they have been told. At most `connections` at once; more are closed.
+/// Who has connected and not yet proved who it is, the oldest first.
+#[derive(Default)]
+struct Strangers(VecDeque<(Rc<Cell<bool>>, AbortHandle)>);
+
+impl Strangers {
+    fn add(&mut self, known: Rc<Cell<bool>>, task: AbortHandle) {
+        self.0
+            .retain(|(known, task)| !known.get() && !task.is_finished());
+        self.0.push_back((known, task));
+    }
+
+    /// Sends the oldest away, if there is one: a node needs a moment to prove itself, and whoever needs longer makes room.
+    fn evict(&mut self) -> bool {
+        while let Some((known, task)) = self.0.pop_front() {
+            if !known.get() && !task.is_finished() {
+                task.abort();
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Serves nodes until it is time to stop and they have been told. At most `connections` at once: then the stranger that has been here longest
+/// has to go, or, if all are nodes, who comes.
 pub async fn serve(hub: Rc<Hub>, listener: TcpListener, connections: usize, present: Present) {
     let mut sessions = JoinSet::new();
+    let mut strangers = Strangers::default();
     loop {
         let accepted = tokio::select! {
             () = hub.stopped() => break,
@@ -62,11 +92,18 @@ pub async fn serve(hub: Rc<Hub>, listener: TcpListener, connections: usize, pres
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((_, peer)) if sessions.len() >= connections => {
-                tracing::warn!(%peer, "too many nodes; refusing more");
-            }
             Ok((stream, peer)) => {
-                sessions.spawn_local(connection(hub.clone(), stream, peer, present.clone()));
+                while sessions.try_join_next().is_some() {}
+                if sessions.len() >= connections {
+                    hub.metrics.closed("link", "limit");
+                    if !strangers.evict() {
+                        tracing::warn!(%peer, "too many nodes; refusing more");
+                        continue;
+                    }
+                }
+                let known = Rc::new(Cell::new(false));
+                let line = connection(hub.clone(), stream, peer, present.clone(), known.clone());
+                strangers.add(known, sessions.spawn_local(line));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a node");
@@ -81,7 +118,13 @@ pub async fn serve(hub: Rc<Hub>, listener: TcpListener, connections: usize, pres
     }
 }
 
-async fn connection(hub: Rc<Hub>, stream: TcpStream, peer: SocketAddr, present: Present) {
+async fn connection(
+    hub: Rc<Hub>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    present: Present,
+    known: Rc<Cell<bool>>,
+) {
     // Events are small and wanted at once. If the peer is gone already, reading will tell.
     let _ = stream.set_nodelay(true);
     let mut seed = [0; 32];
@@ -98,18 +141,35 @@ async fn connection(hub: Rc<Hub>, stream: TcpStream, peer: SocketAddr, present: 
     let mut line = Line {
         hub: hub.clone(),
         stream,
-        session: Box::new(Session::new(config, Seed::new(seed), now)),
+        session: Box::new(Session::begin(config, Seed::new(seed), now)),
         left: Vec::new(),
         key: None,
         here: None,
+        known,
         present,
     };
     let finish = line.run().await;
     line.leave();
+    hub.metrics
+        .closed("link", reason(&finish, line.known.get()));
     let node = line.session.node().unwrap_or("?");
     match finish {
         Ok(ended) => tracing::debug!(%peer, node, ?ended, "node link ended"),
         Err(error) => tracing::debug!(%peer, node, %error, "node link cut"),
+    }
+}
+
+/// Why a session is over, in a word.
+fn reason(finish: &io::Result<Ended>, known: bool) -> &'static str {
+    match finish {
+        Ok(Ended::Wire(_) | Ended::Here(Code::Protocol)) => "malformed",
+        Ok(Ended::Forged) => "forged",
+        Ok(Ended::Refused(_) | Ended::Here(Code::Refused | Code::Version)) => "refused",
+        Ok(Ended::ByPeer(_)) => "goodbye",
+        Ok(Ended::Here(_)) if !known => "no-handshake",
+        Ok(Ended::Here(_)) => "ended-here",
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => "stuck",
+        Err(_) => "cut",
     }
 }
 
@@ -123,6 +183,8 @@ struct Line {
     /// With which key it came in.
     key: Option<[u8; 32]>,
     here: Option<Rc<RefCell<Connected>>>,
+    /// Whether it has proved who it is.
+    known: Rc<Cell<bool>>,
     present: Present,
 }
 
@@ -244,6 +306,7 @@ impl Line {
                 let here = Rc::new(RefCell::new(Connected { node, revision }));
                 self.present.borrow_mut().push(here.clone());
                 self.here = Some(here);
+                self.known.set(true);
                 add(&self.hub.metrics.nodes, 1);
             }
             (None, None) => {}

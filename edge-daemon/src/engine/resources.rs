@@ -16,7 +16,7 @@ use super::track::Track;
 
 /// The session with one node.
 pub type Downlink<S, P, const SUBS: usize, const PACKET: usize, const KEYS: usize> =
-    Session<Watch<S, P>, Object<<S as Shape>::Bytes>, SUBS, PACKET, KEYS>;
+    Session<Watch<S, P>, Object<<S as Shape>::Bytes>, SUBS, PACKET, KEYS, <S as Shape>::Room>;
 
 /// A relay of `TRACKS` tracks that knows `NODES` nodes and has `LINKS` places for sessions with them.
 ///
@@ -71,7 +71,7 @@ impl<
     pub fn connect(&mut self, link: usize, config: Config, seed: Seed, now: Instant) -> bool {
         self.disconnect(link, now);
         let place = self.links.get_mut(link);
-        let session = Session::new(config, seed, now);
+        let session = Session::begin(config, seed, now);
         place.map(|place| *place = Place::Taken(session)).is_some()
     }
 

@@ -4,6 +4,7 @@ use core::borrow::Borrow;
 
 use ringwatch_core::history;
 use ringwatch_core::object::Change;
+use ringwatch_core::room::{InPlace, Room};
 use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::store::Slot;
 
@@ -21,6 +22,8 @@ pub trait Shape: Sized + 'static {
     type Objects: Slots<Slot<Self::Key, Object<Self::Bytes>>>;
     /// The last changes of a track.
     type Changes: Slots<Place<history::Entry<Change<Object<Self::Bytes>>>>>;
+    /// Where a session with a node keeps its large parts.
+    type Room: Room;
     /// The changes of a track that are not complete. If there are more, those who read are sent a difference instead of them.
     type Pending: Slots<Place<Change<Object<Self::Bytes>>>>;
 }
@@ -53,6 +56,7 @@ impl<
     type Bytes = heapless::Vec<u8, BYTES>;
     type Key = heapless::String<KEY>;
     type Text = heapless::String<TEXT>;
+    type Room = InPlace;
     type Objects = [Slot<Self::Key, FixedObject<BYTES>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<FixedObject<BYTES>>>>; CHANGES];
     type Pending = [Place<Change<FixedObject<BYTES>>>; PENDING];
@@ -71,7 +75,23 @@ impl Shape for Heap {
     type Bytes = std::sync::Arc<[u8]>;
     type Key = Box<str>;
     type Text = Box<str>;
+    type Room = Boxed;
     type Objects = Box<[Slot<Self::Key, HeapObject>]>;
     type Changes = Box<[Place<history::Entry<Change<HeapObject>>>]>;
     type Pending = Box<[Place<Change<HeapObject>>]>;
+}
+
+/// Keeps parts in boxes, as long as they are there.
+#[cfg(feature = "linux")]
+#[derive(Debug)]
+pub enum Boxed {}
+
+#[cfg(feature = "linux")]
+impl Room for Boxed {
+    type Part<T> = Box<T>;
+    const RESERVED: bool = false;
+
+    fn make<T>(part: T) -> Box<T> {
+        Box::new(part)
+    }
 }

@@ -1,12 +1,12 @@
 //! The relay's program against an API server that misbehaves as real ones do, and through cuts, kills and reloads.
 
+mod hostile;
 mod replay;
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use replay::{Play, Replay};
@@ -49,6 +49,15 @@ fn list(revision: u64, next: &str, items: &[String]) -> String {
         r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{revision}","continue":"{next}"}},"items":[{}]}}"#,
         items.join(",")
     )
+}
+
+/// A stream that begins with these pieces, and ends when the sender is dropped.
+fn live(pieces: &[String]) -> (mpsc::Sender<String>, Arc<Mutex<mpsc::Receiver<String>>>) {
+    let (upstream, receiver) = mpsc::channel();
+    for piece in pieces {
+        upstream.send(piece.clone()).unwrap();
+    }
+    (upstream, Arc::new(Mutex::new(receiver)))
 }
 
 fn site(folder: &tempfile::TempDir, replay: &Replay) -> Site {
@@ -240,6 +249,28 @@ fn after_a_cut_it_goes_on_without_a_list() {
 }
 
 #[test]
+fn a_token_that_has_changed_is_read_for_the_next_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let pieces = vec![event("ADDED", &pod("a", 10, "Running")), bookmark(11, true)];
+    // The stream ends when this is dropped.
+    let (upstream, stream) = live(&pieces);
+    let replay = Replay::start(vec![("sendInitialEvents", Play::Live(stream))]);
+    let token = folder.path().join("token");
+    std::fs::write(&token, "first\n").unwrap();
+    let site = site(&folder, &replay);
+    site.set("[[watch]]", "token-file = \"token\"\n[[watch]]");
+    let _relay = site.run();
+    site.until_listed(PODS, 1);
+    assert!(replay.count("Bearer first") > 0);
+    std::fs::write(&token, "second\n").unwrap();
+    drop(upstream);
+    until("the new token", || {
+        (replay.count("resourceVersion=11 Bearer second") > 0).then_some(())
+    });
+    assert_eq!(replay.count("limit="), 0);
+}
+
+#[test]
 fn killed_and_without_upstream_it_serves_what_it_had() {
     let folder = tempfile::tempdir().unwrap();
     let replay = Replay::start(vec![(
@@ -414,54 +445,89 @@ fn nodes_get_what_they_may_and_a_reload_drops_nobody() {
 }
 
 #[test]
-fn who_misbehaves_is_cut_off_alone() {
+fn what_an_operator_asks_is_answered() {
     let folder = tempfile::tempdir().unwrap();
-    let replay = Replay::start(vec![(
-        "sendInitialEvents",
-        Play::Stream(vec![
-            event("ADDED", &pod("a", 10, "Running")),
-            bookmark(12, true),
-        ]),
-    )]);
+    let replay = Replay::start(Vec::new());
     let site = site(&folder, &replay);
     let key = site.add("dev", "pods");
-    let _relay = site.run();
-    let nodes = Nodes::start(&key, "dev", &[site.link], &[]);
-    nodes.until_at(12);
-    let closed = |port: u16, bytes: &[u8]| {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let _ = stream.write_all(bytes);
-        let mut rest = Vec::new();
-        // An end, or a reset: either way it is over.
-        let _ = stream.read_to_end(&mut rest);
-        rest
+    let run = |args: &[&str]| {
+        let output = program().args(args).current_dir(folder.path()).output();
+        let output = output.unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
     };
-    closed(site.link, &[0, 0]);
-    closed(site.link, &[0xff; 70_000]);
-    closed(site.link, b"GET / HTTP/1.1\r\n\r\n");
-    let answer = closed(site.http, &[b"GET /".as_slice(), &[b'a'; 40_000]].concat());
-    assert!(
-        answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"),
-        "{}",
-        String::from_utf8_lossy(&answer)
+    // A key that only its owner can read, and a name that is new.
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(
+        std::fs::metadata(key).unwrap().permissions().mode() & 0o077,
+        0
     );
+    let add = |name| {
+        run(&[
+            "nodes",
+            "add",
+            name,
+            "--file",
+            "nodes.toml",
+            "--allow",
+            "pods",
+        ])
+    };
+    let (code, said) = add("other");
+    assert_eq!(code, Some(0));
     assert!(
-        closed(
-            site.http,
-            b"DELETE /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        .starts_with(b"HTTP/1.1 405")
+        said.contains("To flash:") && said.contains("PresharedKey::new([0x"),
+        "{said}"
     );
-    assert!(closed(site.http, b"\x16\x03\x01\x00\xa5\x01\x00").starts_with(b"HTTP/1.1 400"));
-    assert_eq!(site.get("/healthz").unwrap().status, 200);
-    // A node counts when it has said something that nobody could repeat.
-    until("the node", || {
-        let metrics = site.get("/metrics")?.body;
-        metrics
-            .contains("ringwatch_edge_nodes_connected 1\n")
-            .then_some(())
+    assert_eq!(add("other").0, Some(2));
+    assert_eq!(run(&["check", "relay.toml"]).0, Some(0));
+    // Every bounded structure, and together.
+    let (_, table) = run(&["memory", "relay.toml"]);
+    let numbers = table.lines().skip(1).map(|line| {
+        let last = line.split_whitespace().last().unwrap();
+        last.parse::<u64>().unwrap()
     });
+    let mut numbers: Vec<u64> = numbers.collect();
+    let total = numbers.pop().unwrap();
+    assert_eq!(numbers.iter().sum::<u64>(), total, "{table}");
+    assert!(numbers.len() >= 7, "{table}");
+    let (_, help) = run(&["--help"]);
+    for word in [
+        "run",
+        "check",
+        "memory",
+        "nodes",
+        "node",
+        "Examples:",
+        "[upstream]",
+    ] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    // Not ready without anything to serve; a nodes' file that is wrong is named, and the old one stays.
+    let relay = site.run();
+    assert_eq!(until("an answer", || site.get("/readyz")).status, 503);
+    assert_eq!(site.get("/healthz").unwrap().status, 200);
+    let nodes = site.folder.join("nodes.toml");
+    let good = std::fs::read_to_string(&nodes).unwrap();
+    std::fs::write(&nodes, format!("{good}\n[bad]\nkey = \"12\"\nallow = []\n")).unwrap();
+    let (code, said) = run(&["check", "relay.toml"]);
+    let line = good.lines().count() + 3;
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains(&format!("nodes.toml:{line}: bad: key: ")),
+        "{said}"
+    );
+    relay.signal("HUP");
+    let (_, listed) = run(&[
+        "nodes",
+        "list",
+        "--http",
+        &format!("127.0.0.1:{}", site.http),
+    ]);
+    assert!(
+        listed.contains("dev ") && listed.contains("never"),
+        "{listed}"
+    );
 }
 
 #[test]

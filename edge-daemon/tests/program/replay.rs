@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
 use flate2::Compression;
@@ -17,6 +18,8 @@ pub(crate) enum Play {
     Zipped(Vec<String>),
     /// A stream: these pieces as chunks, and then nothing more while the connection lasts.
     Stream(Vec<String>),
+    /// A stream of what the test sends, while the connection lasts.
+    Live(Arc<Mutex<Receiver<String>>>),
     /// A stream whose pieces are each a member of gzip; then it ends well.
     ZippedStream(Vec<String>),
     /// A stream that is cut off after these pieces, without an end.
@@ -27,7 +30,7 @@ pub(crate) enum Play {
 pub(crate) struct Replay {
     pub(crate) port: u16,
     script: Arc<Mutex<VecDeque<(&'static str, Play)>>>,
-    /// Paths that were asked for.
+    /// Paths that were asked for, each with the token that was shown.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -75,13 +78,19 @@ impl Replay {
             return;
         }
         let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut asked = path.clone();
         loop {
             let mut line = String::new();
             if reader.read_line(&mut line).unwrap_or(0) <= 2 {
                 break;
             }
+            if let Some((name, value)) = line.split_once(": ")
+                && name.eq_ignore_ascii_case("authorization")
+            {
+                asked.extend([" ", value.trim_end()]);
+            }
         }
-        self.asked.lock().unwrap().push(path.clone());
+        self.asked.lock().unwrap().push(asked);
         if path == "/api/v1/namespaces/kube-system" {
             whole(&mut stream, 200, "", SYSTEM.as_bytes());
             return;
@@ -106,6 +115,12 @@ impl Replay {
                     .for_each(|piece| chunk(&mut stream, piece.as_bytes()));
                 // Until the other end goes away.
                 let _ = reader.read_line(&mut String::new());
+            }
+            Some((_, Play::Live(pieces))) => {
+                begin(&mut stream, "");
+                for piece in pieces.lock().unwrap().iter() {
+                    chunk(&mut stream, piece.as_bytes());
+                }
             }
             Some((_, Play::ZippedStream(pieces))) => {
                 begin(&mut stream, "Content-Encoding: gzip\r\n");

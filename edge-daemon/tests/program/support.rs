@@ -46,6 +46,13 @@ impl Running {
         self.0.wait().unwrap();
     }
 
+    /// What it has in memory, in KB.
+    pub(crate) fn resident(&self) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.unwrap().trim_end_matches("kB").trim().parse().unwrap()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let id = self.0.id().to_string();
         assert!(
@@ -107,6 +114,21 @@ impl Site {
         let mut command = program();
         command.arg("run").arg(self.folder.join("relay.toml"));
         Running(command.spawn().unwrap())
+    }
+
+    /// Changes a line of its settings.
+    pub(crate) fn set(&self, before: &str, after: &str) {
+        let file = self.folder.join("relay.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(before));
+        fs::write(file, text.replace(before, after)).unwrap();
+    }
+
+    /// What a metric says; nothing said is zero.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let text = until("metrics", || self.get("/metrics")).body;
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or(0, |value| value.trim().parse().unwrap())
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<Answer> {

@@ -243,6 +243,10 @@ impl Api {
             let revision = self.parts.storage.revision();
             let revision = tokio::time::timeout(STORAGE_TIMEOUT, revision).await;
             checks.push(Check::new("storage", matches!(revision, Ok(Ok(_)))));
+            let writes = Check::new("storage-writes", self.parts.storage.is_writable());
+            checks.push(writes.otherwise(
+                "a write has failed, see the log; put that right and start the server again",
+            ));
         }
         if question == Question::Ready {
             let surface = self.surface();

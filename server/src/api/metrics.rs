@@ -1,14 +1,16 @@
 //! `/metrics`: numbers in the text form of Prometheus.
 
 mod requests;
+mod sent;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use http::{HeaderValue, Response, header};
 
-pub(super) use self::requests::{Requests, Sent};
-use super::surface::{Surface, key_prefix};
+pub(super) use self::requests::Requests;
+pub(super) use self::sent::Sent;
+use super::surface::{Surface, stored_at};
 use crate::body::Body;
 use crate::cache::{Kind, Sample};
 use crate::reader::Reader;
@@ -21,6 +23,9 @@ struct Family {
     values: Vec<(String, f64)>,
 }
 
+/// How many objects there are of each resource.
+const OBJECTS: &str = "apiserver_resource_objects";
+
 /// Everything that is counted. `in_flight` are the requests that read and that write.
 pub(super) fn answer(
     surface: &Surface,
@@ -28,14 +33,19 @@ pub(super) fn answer(
     requests: &Requests,
 ) -> Response<Body> {
     let mut families: BTreeMap<&str, Family> = BTreeMap::new();
+    let mut objects = Vec::new();
     for (prefix, reader) in surface.readers() {
         let Reader::Cached(cache) = reader else {
             continue;
         };
         let mut resources = surface.catalog.resources().iter();
-        let of_prefix = resources.find(|row| key_prefix(row).as_deref() == Some(prefix));
+        let of_prefix = resources.find(|row| stored_at(row) == Some(prefix));
         let (group, resource) = of_prefix.map_or(("", prefix), |row| (&*row.group, &*row.plural));
         for sample in cache.metrics() {
+            if sample.name == OBJECTS {
+                let resource = of_prefix.map_or(prefix.into(), |row| row.qualified_plural());
+                objects.push((resource, sample.value));
+            }
             let mut labels = format!("group=\"{group}\",resource=\"{resource}\"");
             for (name, value) in sample.labels {
                 // Writing to a string cannot fail.
@@ -58,6 +68,15 @@ pub(super) fn answer(
         for (labels, value) in values {
             let _ = writeln!(text, "{name}{{{labels}}} {value}");
         }
+    }
+    // By its older name too, which many dashboards still have.
+    let name = "apiserver_storage_objects";
+    let _ = writeln!(
+        text,
+        "# HELP {name} Objects that are stored.\n# TYPE {name} gauge"
+    );
+    for (resource, number) in objects {
+        let _ = writeln!(text, "{name}{{resource=\"{resource}\"}} {number}");
     }
     let name = "apiserver_current_inflight_requests";
     let _ = writeln!(

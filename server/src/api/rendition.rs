@@ -11,7 +11,7 @@ use ringwatch_core::revision::Revision;
 use ringwatch_core::transition::EventKind;
 use serde_json::Value;
 
-use crate::cache::{Object, WatchEvent};
+use crate::cache::{Object, Seen, WatchEvent};
 use crate::codec::protobuf;
 use crate::columns::Printer;
 use crate::negotiate::{Answer, Form, Media, Request};
@@ -160,6 +160,9 @@ impl Rendition {
 
     /// One event of a watch, with its frame.
     pub fn event(&mut self, event: &WatchEvent, out: &mut Vec<u8>) -> Result<(), Failure> {
+        if self.copy(event.seen(), out) {
+            return Ok(());
+        }
         match event {
             WatchEvent::Object {
                 kind,
@@ -173,6 +176,26 @@ impl Rendition {
         }
     }
 
+    /// Appends an event whose object leaves as it is: nothing is encoded. `false` if it does not, and then nothing is done.
+    pub fn copy(&self, event: Seen<'_>, out: &mut Vec<u8>) -> bool {
+        let Seen::Object {
+            kind,
+            object,
+            revision,
+        } = event
+        else {
+            return false;
+        };
+        let whole = self.answer.media == Media::Json && self.answer.form == Form::Whole;
+        if !whole || self.renames_events || !self.shape.is(object.bytes()) {
+            return false;
+        }
+        let line = object.line(kind, revision);
+        out.reserve(line.len());
+        line.pieces().for_each(|piece| out.extend_from_slice(piece));
+        true
+    }
+
     fn change(
         &mut self,
         kind: EventKind,
@@ -180,13 +203,6 @@ impl Rendition {
         revision: Revision,
         out: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        let line = object.line(kind, revision);
-        let as_it_is = !self.renames_events && self.shape.is(object.bytes());
-        if self.answer.media == Media::Json && self.answer.form == Form::Whole && as_it_is {
-            out.reserve(line.len());
-            line.pieces().for_each(|piece| out.extend_from_slice(piece));
-            return Ok(());
-        }
         let json = object.at(revision);
         let json = self.shown(&json);
         match self.answer.form {

@@ -2,7 +2,7 @@
 
 mod place;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,10 +35,12 @@ pub struct Surface {
     pub discovery: Discovery,
     /// What OpenAPI says of them.
     pub openapi: OpenApi,
-    /// By the prefix of their keys: two views of the same objects share one.
-    places: HashMap<String, Arc<Place>>,
+    /// By the prefix under which their objects are stored: two views of the same objects share one.
+    places: Places,
     ground: Arc<Ground>,
 }
+
+type Places = HashMap<Arc<str>, Arc<Place>>;
 
 /// What all surfaces of a server stand on.
 struct Ground {
@@ -68,7 +70,7 @@ impl Surface {
         Self {
             discovery: Discovery::new(catalog.clone(), address),
             openapi: OpenApi::new(catalog.clone()),
-            places: places(&catalog, &ground, &HashMap::new()),
+            places: places(catalog.resources(), &ground),
             catalog,
             ground,
         }
@@ -77,14 +79,45 @@ impl Surface {
     /// The surface that has these custom kinds and no others. What is read for kinds that stay goes on being read: watches stay
     /// open. Those of the others have to be [ended](Self::end_unlike).
     pub fn with_custom(&self, custom: &[Arc<Resource>]) -> Self {
-        let catalog = self.ground.builtin.with_free(custom);
+        let catalog = self.catalog.with_custom(custom);
         Self {
             discovery: Discovery::new(catalog.clone(), &self.ground.address),
             openapi: self.openapi.next(catalog.clone()),
-            places: places(&catalog, &self.ground, &self.places),
+            places: self.places_for(&catalog),
             catalog,
             ground: self.ground.clone(),
         }
+    }
+
+    /// Where the kinds of a catalog are read: where they were read before, if that still does. Kinds that are the same are not
+    /// looked at: there may be many, and they change one at a time.
+    fn places_for(&self, catalog: &Catalog) -> Places {
+        let changed: HashSet<&str> = catalog
+            .difference(&self.catalog)
+            .into_iter()
+            .filter_map(stored_at)
+            .collect();
+        let of_changed = |row: &&Arc<Resource>| {
+            let at = stored_at(row);
+            at.is_some_and(|at| changed.contains(at))
+        };
+        let rows = catalog.resources().iter().filter(of_changed);
+        let mut places = self.places.clone();
+        for prefix in &changed {
+            places.remove(*prefix);
+        }
+        for (prefix, views) in views(rows) {
+            let before = self.places.get(prefix);
+            let place = match before.filter(|place| place.serves(&views)) {
+                Some(place) => {
+                    place.take_over(&views);
+                    place.clone()
+                }
+                None => Arc::new(Place::new(prefix, &views, &self.ground)),
+            };
+            places.insert(prefix.into(), place);
+        }
+        places
     }
 
     /// What the program serves by itself.
@@ -94,14 +127,14 @@ impl Surface {
 
     /// Where objects of a kind are read; `None` for kinds that are not stored. A custom kind is read from its first reader on.
     pub fn reader(&self, resource: &Resource) -> Option<&Reader> {
-        let place = self.places.get(&key_prefix(resource)?)?;
+        let place = self.places.get(stored_at(resource)?)?;
         Some(place.reader(&self.ground))
     }
 
-    /// All readers there are, by the prefix of their keys.
+    /// All readers there are, by the prefix under which their objects are stored.
     pub fn readers(&self) -> impl Iterator<Item = (&str, &Reader)> {
         let places = self.places.iter();
-        places.filter_map(|(prefix, place)| Some((prefix.as_str(), place.started()?)))
+        places.filter_map(|(prefix, place)| Some((&**prefix, place.started()?)))
     }
 
     /// Whether the built-in kinds can be read.
@@ -138,35 +171,30 @@ impl fmt::Debug for Surface {
     }
 }
 
-/// Where the kinds of a catalog are read: where they were read before, if that still does.
-fn places(
-    catalog: &Catalog,
-    ground: &Ground,
-    before: &HashMap<String, Arc<Place>>,
-) -> HashMap<String, Arc<Place>> {
-    let mut views: HashMap<String, Vec<&Resource>> = HashMap::new();
-    for resource in catalog.resources() {
-        if let Some(prefix) = key_prefix(resource) {
-            views.entry(prefix).or_default().push(resource);
-        }
-    }
-    let place = |(prefix, views): (String, Vec<&Resource>)| {
-        let place = match before.get(&prefix).filter(|place| place.serves(&views)) {
-            Some(place) => {
-                place.take_over(&views);
-                place.clone()
-            }
-            None => Arc::new(Place::new(&prefix, &views, ground)),
-        };
-        (prefix, place)
+/// Where kinds are read from now on.
+fn places(rows: &[Arc<Resource>], ground: &Ground) -> Places {
+    let place = |(prefix, views): (&str, Vec<&Resource>)| {
+        (prefix.into(), Arc::new(Place::new(prefix, &views, ground)))
     };
-    views.into_iter().map(place).collect()
+    views(rows).into_iter().map(place).collect()
 }
 
-/// What all keys of a kind begin with: `/pods/`.
-pub fn key_prefix(resource: &Resource) -> Option<String> {
-    let stored = resource.storage.as_ref()?;
-    Some(format!("/{}/", stored.prefix))
+/// The views of the same objects, by where those are stored.
+fn views<'a>(
+    rows: impl IntoIterator<Item = &'a Arc<Resource>>,
+) -> HashMap<&'a str, Vec<&'a Resource>> {
+    let mut views: HashMap<&str, Vec<&Resource>> = HashMap::new();
+    for row in rows {
+        if let Some(prefix) = stored_at(row) {
+            views.entry(prefix).or_default().push(row);
+        }
+    }
+    views
+}
+
+/// Under which prefix objects of a kind are stored: `pods`, `example.com/devices`.
+pub fn stored_at(resource: &Resource) -> Option<&str> {
+    Some(&resource.storage.as_ref()?.prefix)
 }
 
 /// The key of an object in its resource.

@@ -17,7 +17,8 @@ use crate::objects::body::Expected;
 use crate::objects::options::{DeleteOptions, Of, WriteOptions};
 use crate::objects::update::Part;
 use crate::objects::{Address, Answer, Content, PatchBody};
-use crate::resources::{Resource, Subresource, Target};
+use crate::resources::{Subresource, Target};
+use crate::schema::Parsed;
 use crate::status::Failure;
 
 /// Does what a request asks, and answers with what became of it.
@@ -45,183 +46,163 @@ pub(super) async fn write(
         return object(&rendition, head, StatusCode::CREATED, &answer, &[]);
     }
     let creates = *asked.method == Method::POST && target.subresource.is_none();
+    let given = Given {
+        api,
+        target,
+        query,
+        head,
+        body: &body,
+    };
     let Some(name) = target.name.as_ref().filter(|_| !creates) else {
         if collection {
-            return delete_collection(api, surface, target, query, head, rendition, &body).await;
+            return given.delete_collection(surface, rendition).await;
         }
-        let options = options(Of::Create, query, head)?;
-        let parsed = content::read(
-            head.content_type,
-            &body,
-            &Expected::from(resource),
-            resource.protobuf,
-        )?;
-        let namespace = target.namespace.as_deref();
-        let answer = api
-            .objects
-            .create(resource, namespace, parsed, &options)
-            .await?;
-        return answered(&rendition, head, &answer);
+        return answered(&rendition, head, &given.create().await?);
     };
     let at = Address::new(resource, target.namespace.as_deref(), name);
     let answer = match *asked.method {
-        Method::POST => bind(api, at, target, query, head, &body).await?,
-        Method::PUT => put(api, at, target, query, head, &body).await?,
-        Method::PATCH => patch(api, at, target, query, head, &body).await?,
+        Method::POST => given.bind(at).await?,
+        Method::PUT => given.put(at).await?,
+        Method::PATCH => given.patch(at).await?,
         _ if target.subresource.is_some() => return Err(Failure::method_not_allowed()),
-        _ => {
-            let options = delete_options(resource, query, head, &body)?;
-            api.objects.delete(at, &options).await?
-        }
+        _ => api.objects.delete(at, &given.delete_options()?).await?,
     };
     answered(&rendition, head, &answer)
 }
 
-async fn bind(
-    api: &Api,
-    at: Address<'_>,
-    target: &Target,
-    query: &Query<'_>,
-    head: &Head<'_>,
-    body: &[u8],
-) -> Result<Answer, Failure> {
-    if target.subresource != Some(Subresource::Binding) {
-        return Err(Failure::method_not_allowed());
-    }
-    let options = options(Of::Create, query, head)?;
-    let parsed = content::read(head.content_type, body, &Expected::binding(), true)?;
-    api.objects.bind(at, parsed, &options).await
+/// What a write is given to go by.
+struct Given<'a> {
+    api: &'a Api,
+    target: &'a Target,
+    query: &'a Query<'a>,
+    head: &'a Head<'a>,
+    body: &'a [u8],
 }
 
-async fn put(
-    api: &Api,
-    at: Address<'_>,
-    target: &Target,
-    query: &Query<'_>,
-    head: &Head<'_>,
-    body: &[u8],
-) -> Result<Answer, Failure> {
-    let options = options(Of::Update, query, head)?;
-    let builtin = at.resource.protobuf;
-    let part = match &target.subresource {
-        Some(Subresource::Scale(_)) => {
-            let parsed = content::read(head.content_type, body, &Expected::scale(), true)?;
-            return api.objects.update_scale(at, parsed, &options).await;
+impl Given<'_> {
+    async fn create(&self) -> Result<Answer, Failure> {
+        let options = self.options(Of::Create)?;
+        let parsed = self.object()?;
+        let (resource, namespace) = (&*self.target.resource, self.target.namespace.as_deref());
+        let objects = &self.api.objects;
+        objects.create(resource, namespace, parsed, &options).await
+    }
+
+    async fn bind(&self, at: Address<'_>) -> Result<Answer, Failure> {
+        if self.target.subresource != Some(Subresource::Binding) {
+            return Err(Failure::method_not_allowed());
         }
-        Some(Subresource::Binding) => return Err(Failure::method_not_allowed()),
-        Some(Subresource::Status) => Part::Status,
-        Some(Subresource::Finalize) => Part::Finalize,
-        None => Part::Whole,
-    };
-    let expected = Expected::from(at.resource);
-    let parsed = content::read(head.content_type, body, &expected, builtin)?;
-    api.objects.update(at, part, parsed, &options).await
-}
-
-async fn patch(
-    api: &Api,
-    at: Address<'_>,
-    target: &Target,
-    query: &Query<'_>,
-    head: &Head<'_>,
-    body: &[u8],
-) -> Result<Answer, Failure> {
-    let offered: &[Patch] = if !at.resource.protobuf {
-        &[Patch::Json, Patch::Merge, Patch::Apply]
-    } else {
-        &[
-            Patch::Json,
-            Patch::Merge,
-            Patch::StrategicMerge,
-            Patch::Apply,
-        ]
-    };
-    let format = negotiate::patch_type(head.content_type, offered)
-        .map_err(|error| Failure::unsupported_media_type(error.to_string()))?;
-    if format == Patch::Apply {
-        return apply(api, at, target, query, head, body).await;
+        let options = self.options(Of::Create)?;
+        let parsed = self.read(&Expected::binding(), true)?;
+        self.api.objects.bind(at, parsed, &options).await
     }
-    let options = options(Of::Patch, query, head)?;
-    let patch = PatchBody {
-        format,
-        bytes: body,
-    };
-    let part = match &target.subresource {
-        Some(Subresource::Scale(_)) => return api.objects.patch_scale(at, patch, &options).await,
-        Some(Subresource::Status) => Part::Status,
-        None => Part::Whole,
-        Some(_) => return Err(Failure::method_not_allowed()),
-    };
-    api.objects.patch(at, part, patch, &options).await
-}
 
-async fn apply(
-    api: &Api,
-    at: Address<'_>,
-    target: &Target,
-    query: &Query<'_>,
-    head: &Head<'_>,
-    body: &[u8],
-) -> Result<Answer, Failure> {
-    let options = options(Of::Apply, query, head)?;
-    let wanted = content::applied(body)?;
-    match &target.subresource {
-        Some(Subresource::Scale(_)) => api.objects.apply_scale(at, wanted, &options).await,
-        Some(Subresource::Status) => api.objects.apply(at, Part::Status, wanted, &options).await,
-        None => api.objects.apply(at, Part::Whole, wanted, &options).await,
-        Some(_) => Err(Failure::method_not_allowed()),
+    async fn put(&self, at: Address<'_>) -> Result<Answer, Failure> {
+        let options = self.options(Of::Update)?;
+        let part = match &self.target.subresource {
+            Some(Subresource::Scale(_)) => {
+                let parsed = self.read(&Expected::scale(), true)?;
+                return self.api.objects.update_scale(at, parsed, &options).await;
+            }
+            Some(Subresource::Binding) => return Err(Failure::method_not_allowed()),
+            Some(Subresource::Status) => Part::Status,
+            Some(Subresource::Finalize) => Part::Finalize,
+            None => Part::Whole,
+        };
+        let parsed = self.object()?;
+        self.api.objects.update(at, part, parsed, &options).await
     }
-}
 
-fn options(of: Of, query: &Query<'_>, head: &Head<'_>) -> Result<WriteOptions, Failure> {
-    let options = WriteOptions::from_query(of, query.pairs())?;
-    Ok(options.or_agent(head.user_agent))
-}
+    async fn patch(&self, at: Address<'_>) -> Result<Answer, Failure> {
+        let offered: &[Patch] = if !at.resource.protobuf {
+            &[Patch::Json, Patch::Merge, Patch::Apply]
+        } else {
+            &[
+                Patch::Json,
+                Patch::Merge,
+                Patch::StrategicMerge,
+                Patch::Apply,
+            ]
+        };
+        let format = negotiate::patch_type(self.head.content_type, offered)
+            .map_err(|error| Failure::unsupported_media_type(error.to_string()))?;
+        if format == Patch::Apply {
+            return self.apply(at).await;
+        }
+        let options = self.options(Of::Patch)?;
+        let patch = PatchBody {
+            format,
+            bytes: self.body,
+        };
+        let objects = &self.api.objects;
+        let part = match &self.target.subresource {
+            Some(Subresource::Scale(_)) => return objects.patch_scale(at, patch, &options).await,
+            Some(Subresource::Status) => Part::Status,
+            None => Part::Whole,
+            Some(_) => return Err(Failure::method_not_allowed()),
+        };
+        objects.patch(at, part, patch, &options).await
+    }
 
-fn delete_options(
-    resource: &Resource,
-    query: &Query<'_>,
-    head: &Head<'_>,
-    body: &[u8],
-) -> Result<DeleteOptions, Failure> {
-    let expected = Expected {
-        kind: "DeleteOptions".to_owned(),
-        api_version: "v1".to_owned(),
-        schema: None,
-        custom: None,
-    };
-    let body = match body {
-        [] => None,
-        body => Some(content::read(
-            head.content_type,
-            body,
-            &expected,
-            resource.protobuf,
-        )?),
-    };
-    DeleteOptions::read(body, query.pairs())
-}
+    async fn apply(&self, at: Address<'_>) -> Result<Answer, Failure> {
+        let options = self.options(Of::Apply)?;
+        let wanted = content::applied(self.body)?;
+        let objects = &self.api.objects;
+        match &self.target.subresource {
+            Some(Subresource::Scale(_)) => objects.apply_scale(at, wanted, &options).await,
+            Some(Subresource::Status) => objects.apply(at, Part::Status, wanted, &options).await,
+            None => objects.apply(at, Part::Whole, wanted, &options).await,
+            Some(_) => Err(Failure::method_not_allowed()),
+        }
+    }
 
-async fn delete_collection(
-    api: &Api,
-    surface: &Surface,
-    target: &Target,
-    query: &Query<'_>,
-    head: &Head<'_>,
-    rendition: Rendition,
-    body: &[u8],
-) -> Result<Response<Body>, Failure> {
-    let resource = &*target.resource;
-    let options = delete_options(resource, query, head, body)?;
-    let plan = ListPlan::parse(target, query)?;
-    let reader = surface
-        .reader(resource)
-        .ok_or_else(Failure::method_not_allowed)?;
-    let listed = reader.list(&plan.request).await;
-    let listed = listed.map_err(|error| failures::read(&error))?;
-    let places = listed.items.iter().map(Object::key).map(place);
-    api.objects.delete_each(resource, places, &options).await?;
-    list::answer(listed, &plan, rendition, head.gzip, &api.compressed).await
+    async fn delete_collection(
+        &self,
+        surface: &Surface,
+        rendition: Rendition,
+    ) -> Result<Response<Body>, Failure> {
+        let resource = &*self.target.resource;
+        let options = self.delete_options()?;
+        let plan = ListPlan::parse(self.target, self.query)?;
+        let reader = surface
+            .reader(resource)
+            .ok_or_else(Failure::method_not_allowed)?;
+        let listed = reader.list(&plan.request).await;
+        let listed = listed.map_err(|error| failures::read(&error))?;
+        let places = listed.items.iter().map(Object::key).map(place);
+        let api = self.api;
+        api.objects.delete_each(resource, places, &options).await?;
+        list::answer(listed, &plan, rendition, self.head.gzip, &api.compressed).await
+    }
+
+    fn options(&self, of: Of) -> Result<WriteOptions, Failure> {
+        let options = WriteOptions::from_query(of, self.query.pairs())?;
+        Ok(options.or_agent(self.head.user_agent))
+    }
+
+    fn delete_options(&self) -> Result<DeleteOptions, Failure> {
+        let expected = Expected {
+            kind: "DeleteOptions".to_owned(),
+            api_version: "v1".to_owned(),
+            schema: None,
+            custom: None,
+        };
+        let body = match self.body {
+            [] => None,
+            _ => Some(self.read(&expected, self.target.resource.protobuf)?),
+        };
+        DeleteOptions::read(body, self.query.pairs())
+    }
+
+    /// The body as an object of the kind that the path names.
+    fn object(&self) -> Result<Parsed, Failure> {
+        let resource = &*self.target.resource;
+        self.read(&Expected::from(resource), resource.protobuf)
+    }
+
+    fn read(&self, expected: &Expected, builtin: bool) -> Result<Parsed, Failure> {
+        content::read(self.head.content_type, self.body, expected, builtin)
+    }
 }
 
 /// Namespace and name of a key.

@@ -47,6 +47,75 @@ pub enum WatchEvent {
     },
 }
 
+/// An event while it is in the ring. To copy its bytes from there costs less than to take hold of the object, which all who
+/// watch it do at the same moment.
+#[derive(Debug, Clone, Copy)]
+pub enum Seen<'a> {
+    /// As [`WatchEvent::Object`].
+    Object {
+        /// What happened.
+        kind: EventKind,
+        /// The object to show.
+        object: &'a Object,
+        /// The revision to show with it.
+        revision: Revision,
+    },
+    /// As [`WatchEvent::Bookmark`].
+    Bookmark {
+        /// Up to where.
+        revision: Revision,
+        /// Whether this one ends the objects of the initial state.
+        initial_events_end: bool,
+    },
+}
+
+impl WatchEvent {
+    /// As it was seen.
+    pub fn seen(&self) -> Seen<'_> {
+        match *self {
+            Self::Object {
+                kind,
+                ref object,
+                revision,
+            } => Seen::Object {
+                kind,
+                object,
+                revision,
+            },
+            Self::Bookmark {
+                revision,
+                initial_events_end,
+            } => Seen::Bookmark {
+                revision,
+                initial_events_end,
+            },
+        }
+    }
+}
+
+impl From<Seen<'_>> for WatchEvent {
+    fn from(seen: Seen<'_>) -> Self {
+        match seen {
+            Seen::Object {
+                kind,
+                object,
+                revision,
+            } => Self::Object {
+                kind,
+                object: object.clone(),
+                revision,
+            },
+            Seen::Bookmark {
+                revision,
+                initial_events_end,
+            } => Self::Bookmark {
+                revision,
+                initial_events_end,
+            },
+        }
+    }
+}
+
 /// Why a watch has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchEnd {
@@ -212,7 +281,7 @@ impl Watch {
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<WatchEvent, WatchEnd>> {
         let mut next = None;
         let limit = NonZeroUsize::MIN;
-        match self.poll_many(context, limit, &mut |event| next = Some(event)) {
+        match self.poll_many(context, limit, &mut |event| next = Some(event.into())) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Err(end)) => Poll::Ready(Err(end)),
             Poll::Ready(Ok(())) => next.map_or(Poll::Pending, |event| Poll::Ready(Ok(event))),
@@ -222,13 +291,13 @@ impl Watch {
     /// Gives all events that are there, up to `limit`, and at least one. A reader that cannot keep up pays for
     /// waking and locking once in a while and not for every event.
     ///
-    /// Writers wait meanwhile, so `yield_event` should not do more than take the event, and the limit not exceed some
-    /// dozens.
+    /// Writers wait meanwhile, so `yield_event` should not do more than take the event or copy its bytes, and the limit not
+    /// exceed some dozens.
     pub fn poll_many(
         &mut self,
         context: &mut Context<'_>,
         limit: NonZeroUsize,
-        yield_event: &mut impl FnMut(WatchEvent),
+        yield_event: &mut impl FnMut(Seen<'_>),
     ) -> Poll<Result<(), WatchEnd>> {
         loop {
             let now = self.shared.clock.now();
@@ -257,7 +326,9 @@ impl Watch {
     pub fn try_next(&mut self) -> Option<Result<WatchEvent, WatchEnd>> {
         let mut next = None;
         let now = self.shared.clock.now();
-        match self.look(now, NonZeroUsize::MIN, &mut |event| next = Some(event)) {
+        match self.look(now, NonZeroUsize::MIN, &mut |event| {
+            next = Some(event.into())
+        }) {
             Looked::End(end) => Some(Err(end)),
             _ => next.map(Ok),
         }
@@ -276,7 +347,7 @@ impl Watch {
         &mut self,
         now: Instant,
         limit: NonZeroUsize,
-        yield_event: &mut impl FnMut(WatchEvent),
+        yield_event: &mut impl FnMut(Seen<'_>),
     ) -> Looked {
         let state = self.shared.read();
         let end_of_call = catch_up(&mut self.watcher, &self.entry, &state);
@@ -286,9 +357,9 @@ impl Watch {
             }
             let end = match self.watcher.poll(&self.initial, &state.ring, now) {
                 Step::Event(event) => {
-                    yield_event(WatchEvent::Object {
+                    yield_event(Seen::Object {
                         kind: event.kind,
-                        object: event.object.clone(),
+                        object: event.object,
                         revision: event.revision,
                     });
                     continue;
@@ -297,7 +368,7 @@ impl Watch {
                     revision,
                     initial_events_end,
                 } => {
-                    yield_event(WatchEvent::Bookmark {
+                    yield_event(Seen::Bookmark {
                         revision,
                         initial_events_end,
                     });
@@ -342,7 +413,7 @@ impl Watch {
     }
 
     /// What a reader that has everything is told before the end, once.
-    fn last_words(&self, state: &CacheState) -> Option<WatchEvent> {
+    fn last_words(&self, state: &CacheState) -> Option<Seen<'static>> {
         if self.entry.stage.get() != Stage::Open || !self.watcher.wants_bookmarks() {
             return None;
         }
@@ -350,7 +421,7 @@ impl Watch {
         let position = self.watcher.resume_from(&state.ring).ok().flatten();
         // Unless it waits for the future, and has nothing to say.
         let revision = position.filter(|position| *position <= state.revision())?;
-        Some(WatchEvent::Bookmark {
+        Some(Seen::Bookmark {
             revision,
             initial_events_end: false,
         })

@@ -34,7 +34,6 @@ mod envelope;
 mod error;
 mod finish;
 mod node;
-mod time;
 mod wire;
 
 use serde_json::Value;

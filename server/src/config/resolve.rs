@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::flags::Flags;
 use super::{EtcdSettings, Settings, Store};
 use crate::cache::Sizes;
+use crate::resources::Catalog;
 use crate::serve::Limits;
 use crate::tls::Given;
 
@@ -61,7 +62,10 @@ pub(super) fn resolve(flags: Flags) -> Result<Settings, Problem> {
         Ok(_) if !flags.watch_cache && !flags.watch_cache_size.is_empty() => {
             return problem("watch-cache-size", "has no effect with watch-cache = false");
         }
-        Ok(sizes) => flags.watch_cache.then_some(sizes),
+        Ok(sizes) => {
+            sizes.names().try_for_each(check_resource)?;
+            flags.watch_cache.then_some(sizes)
+        }
     };
     let limits = limits(&flags)?;
     let store = store(&flags)?;
@@ -85,6 +89,27 @@ pub(super) fn resolve(flags: Flags) -> Result<Settings, Problem> {
         log_format: flags.log_format,
         log_level: flags.log_level,
     })
+}
+
+/// Refuses the name of a resource that there cannot be. Kinds of one's own have a group with a dot, and may come later.
+fn check_resource(name: &str) -> Result<(), Problem> {
+    let may_come = name
+        .split_once('.')
+        .is_some_and(|(_, group)| group.contains('.'));
+    let builtin = Catalog::builtin();
+    let mut resources = builtin.resources().iter();
+    if may_come || resources.clone().any(|row| row.qualified_plural() == name) {
+        return Ok(());
+    }
+    let (plural, _) = name.split_once('.').unwrap_or((name, ""));
+    let hint = match resources.find(|row| row.plural == plural) {
+        Some(row) => format!("; write {}", row.qualified_plural()),
+        None => "; write a resource as `kubectl api-resources --output=name` does".to_owned(),
+    };
+    problem(
+        "watch-cache-size",
+        format!("there is no resource `{name}`{hint}"),
+    )
 }
 
 fn limits(flags: &Flags) -> Result<Limits, Problem> {

@@ -174,7 +174,7 @@ impl Definition {
             Stage::Terminating => false,
             Stage::New | Stage::Accepted => true,
             Stage::Refused | Stage::Established => {
-                let (names, conflict) = taken.accept(&self.wanted, &self.accepted);
+                let (names, conflict) = taken.accept(&self.accepted);
                 names != self.accepted || self.names_accepted != Some(conflict.is_none())
             }
         }

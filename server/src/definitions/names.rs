@@ -26,9 +26,10 @@ pub struct Names {
     pub categories: Vec<String>,
 }
 
-/// The names that others have in an API group.
-#[derive(Debug, Default)]
+/// Which of the names that a definition wants others have, in its API group.
+#[derive(Debug)]
 pub struct Taken<'a> {
+    wanted: &'a Names,
     resources: BTreeSet<&'a str>,
     kinds: BTreeSet<&'a str>,
 }
@@ -37,26 +38,51 @@ pub struct Taken<'a> {
 pub(super) type Conflict = (&'static str, String);
 
 impl<'a> Taken<'a> {
+    /// Nobody has any of these names yet.
+    pub fn new(wanted: &'a Names) -> Self {
+        Self {
+            wanted,
+            resources: BTreeSet::new(),
+            kinds: BTreeSet::new(),
+        }
+    }
+
     /// Notes the names of another kind.
-    pub fn add(&mut self, names: &'a Names) {
+    pub fn add(&mut self, names: &Names) {
         let resources = [&names.plural, &names.singular].into_iter();
         let resources = resources.chain(&names.short_names);
-        self.resources.extend(resources.map(String::as_str));
-        let kinds = [&names.kind, &names.list_kind].into_iter();
-        self.kinds.extend(kinds.map(String::as_str));
+        resources.for_each(|name| self.add_resource(name));
+        self.add_kind(&names.kind);
+        self.add_kind(&names.list_kind);
     }
 
     /// Notes the names of a kind that the program brings.
-    pub fn add_builtin(&mut self, resource: &'a crate::resources::Resource) {
+    pub fn add_builtin(&mut self, resource: &crate::resources::Resource) {
         let names = [&resource.plural, &resource.singular].into_iter();
         let names = names.chain(&resource.short_names);
-        self.resources.extend(names.map(|name| &**name));
-        self.kinds.extend([&*resource.kind, &*resource.list_kind]);
+        names.for_each(|name| self.add_resource(name));
+        self.add_kind(&resource.kind);
+        self.add_kind(&resource.list_kind);
     }
 
-    /// The names that a definition has from now on, if it wants `wanted` and has `accepted`; and the last that it
-    /// cannot have.
-    pub(super) fn accept(&self, wanted: &Names, accepted: &Names) -> (Names, Option<Conflict>) {
+    // Others may be many. What is not wanted need not be known.
+
+    fn add_resource(&mut self, name: &str) {
+        let wanted = [&self.wanted.plural, &self.wanted.singular].into_iter();
+        let mut wanted = wanted.chain(&self.wanted.short_names);
+        self.resources
+            .extend(wanted.find(|wanted| **wanted == name).map(String::as_str));
+    }
+
+    fn add_kind(&mut self, name: &str) {
+        let mut wanted = [&self.wanted.kind, &self.wanted.list_kind].into_iter();
+        self.kinds
+            .extend(wanted.find(|wanted| **wanted == name).map(String::as_str));
+    }
+
+    /// The names that the definition has from now on, if it has `accepted`; and the last that it cannot have.
+    pub(super) fn accept(&self, accepted: &Names) -> (Names, Option<Conflict>) {
+        let wanted = self.wanted;
         let mut names = accepted.clone();
         let mut conflict = None;
         let free = |taken: &BTreeSet<&str>, wanted: &str, has: &str| {

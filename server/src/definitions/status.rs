@@ -17,7 +17,7 @@ pub fn next(
     if definition.stage() == Stage::Terminating {
         return None;
     }
-    let (names, conflict) = taken.accept(&definition.wanted, &definition.accepted);
+    let (names, conflict) = taken.accept(&definition.accepted);
     let free = conflict.is_none();
     let accepted = match conflict {
         None => ["NamesAccepted", "True", "NoConflicts", "no conflicts found"].map(str::to_owned),

@@ -83,6 +83,8 @@ impl<S: Fn(Vec<Arc<Resource>>) + Send> Follower<S> {
             let due = agenda.due();
             let wait = async {
                 match due {
+                    // A timer would round it up to a millisecond.
+                    Some(due) if due <= Instant::now() => {}
                     Some(due) => tokio::time::sleep_until(due).await,
                     None => std::future::pending().await,
                 }

@@ -1,6 +1,7 @@
 //! All resources that are served at one moment.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ struct Inner {
     by_plural: Vec<Arc<Resource>>,
     /// Sorted by group, version, kind.
     by_kind: Vec<Arc<Resource>>,
-    groups: Vec<Group>,
+    groups: Vec<Arc<Group>>,
 }
 
 /// The resources of one API group.
@@ -31,9 +32,48 @@ pub struct Group {
     pub name: Text,
     /// Its versions, the preferred one first.
     pub versions: Vec<GroupVersion>,
+    /// Its place in the order of discovery, among those of other ranks.
+    rank: usize,
 }
 
 impl Group {
+    /// The group of rows that are sorted by version.
+    fn of(name: &Text, rows: &[Arc<Resource>]) -> Self {
+        let versions = rows.chunk_by(same_version).filter_map(|rows| {
+            let first = rows.first()?;
+            Some(GroupVersion {
+                group: first.group.clone(),
+                version: first.version.clone(),
+                resources: rows.to_vec(),
+            })
+        });
+        let mut versions: Vec<_> = versions.collect();
+        versions.sort_by(|a, b| compare_versions(&a.version, &b.version));
+        let rank = GROUP_ORDER.iter().position(|known| known == name);
+        Self {
+            name: name.clone(),
+            versions,
+            rank: rank.unwrap_or(GROUP_ORDER.len()),
+        }
+    }
+
+    /// Whether it is the group of these rows: the same values, not equal ones.
+    fn is_of(&self, rows: &[Arc<Resource>]) -> bool {
+        let mut chunks = rows.chunk_by(same_version);
+        let count = chunks.clone().count();
+        count == self.versions.len()
+            && chunks.all(|rows| {
+                let version = rows.first().map(|first| &first.version);
+                let mut versions = self.versions.iter();
+                let known = versions.find(|known| Some(&known.version) == version);
+                let addresses = |rows: &[Arc<Resource>]| {
+                    let addresses: Vec<_> = rows.iter().map(Arc::as_ptr).collect();
+                    addresses
+                };
+                known.is_some_and(|known| addresses(&known.resources) == addresses(rows))
+            })
+    }
+
     /// The version that clients should use. A group always has one.
     pub fn preferred(&self) -> Option<&GroupVersion> {
         self.versions.first()
@@ -101,40 +141,68 @@ impl Catalog {
 
     /// These resources besides those of this catalog.
     pub fn with(&self, more: impl IntoIterator<Item = Resource>) -> Result<Self, Duplicate> {
-        let more: Vec<Arc<Resource>> = more.into_iter().map(Arc::new).collect();
-        self.with_shared(&more)
+        let all = self.inner.by_plural.iter().cloned();
+        Self::assemble(all.chain(more.into_iter().map(Arc::new)).collect())
     }
 
-    fn with_shared(&self, more: &[Arc<Resource>]) -> Result<Self, Duplicate> {
-        let all = self.inner.by_plural.iter().chain(more);
-        Self::assemble(all.cloned().collect())
-    }
-
-    /// These resources besides those of this catalog, but for those that have the name of one that comes before them.
-    pub fn with_free(&self, more: &[Arc<Resource>]) -> Self {
-        let clash = match self.with_shared(more) {
+    /// These custom resources in the place of those that this catalog has, but for those that have the name of one that comes
+    /// before them. What stays is not sorted and grouped again: kinds may be many, and come one at a time.
+    pub fn with_custom(&self, custom: &[Arc<Resource>]) -> Self {
+        let clash = match self.try_with_custom(custom) {
             Ok(all) => return all,
             Err(clash) => clash,
         };
         tracing::error!(%clash, "two kinds have the same name; one of them is not served");
         let mut catalog = self.clone();
-        for resource in more {
-            if let Ok(larger) = catalog.with_shared(std::slice::from_ref(resource)) {
-                catalog = larger;
+        let mut served: Vec<Arc<Resource>> = Vec::new();
+        for resource in custom {
+            served.push(resource.clone());
+            match self.try_with_custom(&served) {
+                Ok(larger) => catalog = larger,
+                Err(_) => drop(served.pop()),
             }
         }
         catalog
     }
 
-    fn assemble(mut by_plural: Vec<Arc<Resource>>) -> Result<Self, Duplicate> {
+    fn try_with_custom(&self, custom: &[Arc<Resource>]) -> Result<Self, Duplicate> {
+        let addresses =
+            |rows: &[Arc<Resource>]| -> HashSet<_> { rows.iter().map(Arc::as_ptr).collect() };
+        let (wanted, had) = (addresses(custom), addresses(self.resources()));
+        let stays = |row: &&Arc<Resource>| !row.is_custom() || wanted.contains(&Arc::as_ptr(row));
+        let comes = |row: &&Arc<Resource>| !had.contains(&Arc::as_ptr(row));
+        let next = |rows: &[Arc<Resource>]| {
+            let rows = rows.iter().filter(stays);
+            let rows: Vec<_> = rows.chain(custom.iter().filter(comes)).cloned().collect();
+            rows
+        };
+        let Inner {
+            by_plural,
+            by_kind,
+            groups,
+        } = &*self.inner;
+        Self::arrange(next(by_plural), next(by_kind), groups)
+    }
+
+    fn assemble(rows: Vec<Arc<Resource>>) -> Result<Self, Duplicate> {
+        Self::arrange(rows.clone(), rows, &[])
+    }
+
+    /// The catalog of rows that come twice, in an order near to the one by path and to the one by kind. Of a catalog that had the same
+    /// rows in a group, the group is taken.
+    fn arrange(
+        mut by_plural: Vec<Arc<Resource>>,
+        mut by_kind: Vec<Arc<Resource>>,
+        known: &[Arc<Group>],
+    ) -> Result<Self, Duplicate> {
+        // What is sorted but for a few is sorted fast.
         by_plural.sort_by(|a, b| plural_key(a).cmp(&plural_key(b)));
-        let mut by_kind = by_plural.clone();
         by_kind.sort_by(|a, b| kind_key(a).cmp(&kind_key(b)));
         refuse_duplicates(&by_plural, plural_key)?;
         refuse_duplicates(&by_kind, kind_key)?;
         Ok(Self {
             inner: Arc::new(Inner {
-                groups: group(&by_plural),
+                groups: group(&by_plural, known),
                 by_plural,
                 by_kind,
             }),
@@ -161,19 +229,45 @@ impl Catalog {
     }
 
     /// The groups in the order of discovery: the core group first, custom ones last.
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[Arc<Group>] {
         &self.inner.groups
     }
 
     /// The group of that name.
     pub fn group(&self, name: &str) -> Option<&Group> {
-        self.groups().iter().find(|group| group.name == name)
+        let mut groups = self.groups().iter();
+        groups
+            .find(|group| group.name == name)
+            .map(|group| &**group)
     }
 
     /// The resources of one version of a group.
     pub fn group_version(&self, group: &str, version: &str) -> Option<&GroupVersion> {
         let mut versions = self.group(group)?.versions.iter();
         versions.find(|candidate| candidate.version == version)
+    }
+
+    /// The resources that only one of two catalogs has, or that are not the same value in both.
+    pub fn difference<'a>(&'a self, other: &'a Self) -> Vec<&'a Resource> {
+        let [mut left, mut right] =
+            [self, other].map(|catalog| catalog.resources().iter().peekable());
+        let mut rows = Vec::new();
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => return rows,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) if Arc::ptr_eq(a, b) => {
+                    left.next();
+                    right.next();
+                    continue;
+                }
+                (Some(a), Some(b)) => plural_key(a).cmp(&plural_key(b)),
+            };
+            // Of two with the same name neither is passed over.
+            rows.extend(left.next_if(|_| order.is_le()).map(|row| &**row));
+            rows.extend(right.next_if(|_| order.is_ge()).map(|row| &**row));
+        }
     }
 
     /// Whether this is the same value as `other`, not merely an equal one.
@@ -225,36 +319,25 @@ fn refuse_duplicates(
     }
 }
 
-/// Sorted rows as groups in the order of discovery.
-fn group(rows: &[Arc<Resource>]) -> Vec<Group> {
-    let same_group = |a: &Arc<Resource>, b: &Arc<Resource>| a.group == b.group;
-    let same_version = |a: &Arc<Resource>, b: &Arc<Resource>| a.version == b.version;
-    let mut groups: Vec<Group> = rows
-        .chunk_by(same_group)
-        .map(|rows| {
-            let versions = rows.chunk_by(same_version).filter_map(|rows| {
-                let first = rows.first()?;
-                Some(GroupVersion {
-                    group: first.group.clone(),
-                    version: first.version.clone(),
-                    resources: rows.to_vec(),
-                })
-            });
-            let mut versions: Vec<_> = versions.collect();
-            versions.sort_by(|a, b| compare_versions(&a.version, &b.version));
-            Group {
-                name: versions
-                    .first()
-                    .map(|first| first.group.clone())
-                    .unwrap_or_default(),
-                versions,
-            }
+fn same_version(a: &Arc<Resource>, b: &Arc<Resource>) -> bool {
+    a.version == b.version
+}
+
+/// Sorted rows as groups in the order of discovery; those of `known` that are the same are taken.
+fn group(rows: &[Arc<Resource>], known: &[Arc<Group>]) -> Vec<Arc<Group>> {
+    let known: HashMap<&str, &Arc<Group>> =
+        known.iter().map(|group| (&*group.name, group)).collect();
+    let mut groups: Vec<Arc<Group>> = rows
+        .chunk_by(|a, b| a.group == b.group)
+        .filter_map(|rows| {
+            let name = &rows.first()?.group;
+            let known = known.get(&**name).filter(|known| known.is_of(rows));
+            let group =
+                known.map_or_else(|| Arc::new(Group::of(name, rows)), |known| (*known).clone());
+            Some(group)
         })
         .collect();
-    groups.sort_by_key(|group| {
-        let known = GROUP_ORDER.iter().position(|name| *name == group.name);
-        (known.unwrap_or(GROUP_ORDER.len()), group.name.clone())
-    });
+    groups.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
     groups
 }
 

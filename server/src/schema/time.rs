@@ -21,136 +21,169 @@ pub enum Precision {
 /// assert_eq!(noon.as_deref(), Some("2026-02-28T23:30:00Z"));
 /// ```
 pub fn canonical(text: &str, precision: Precision) -> Option<String> {
-    let mut reader = Reader(text.as_bytes());
-    let year = reader.number(4)?;
-    reader.byte(b'-')?;
-    let month = reader.number(2)?;
-    reader.byte(b'-')?;
-    let day = reader.number(2)?;
-    reader.byte(b'T')?;
-    let [hour, minute, second] = reader.clock()?;
-    let micros = reader.fraction()?;
-    let offset = reader.zone()?;
-    let good_day = (1..=12).contains(&month) && (1..=days_in(year, month)).contains(&day);
-    if !good_day || hour > 23 || minute > 59 || second > 59 {
+    let time = parse(text)?;
+    match precision {
+        Precision::Seconds => format(time.seconds),
+        Precision::Micros => format_micros(time),
+    }
+}
+
+/// A point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timestamp {
+    /// Since 1970.
+    pub(crate) seconds: i64,
+    /// On top of that.
+    pub(crate) nanos: u32,
+}
+
+/// The beginning of the year 1, which Go takes for "no time".
+pub(crate) const NO_TIME: i64 = -62_135_596_800;
+
+const DAY: i64 = 86_400;
+
+/// Reads `2006-01-02T15:04:05[.999999999](Z|±07:00)`.
+pub(crate) fn parse(text: &str) -> Option<Timestamp> {
+    let mut text = Text(text.as_bytes());
+    let year = text.digits(4)?;
+    text.expect(b"-")?;
+    let month = text.digits(2)?;
+    text.expect(b"-")?;
+    let day = text.digits(2)?;
+    text.expect(b"T")?;
+    let hour = text.digits(2)?;
+    text.expect(b":")?;
+    let minute = text.digits(2)?;
+    text.expect(b":")?;
+    let second = text.digits(2)?;
+    if !(1..=12).contains(&month)
+        || !(1..=month_length(year, month)).contains(&day)
+        || hour > 23
+        || minute > 59
+        || second > 59
+    {
         return None;
     }
-    let minutes = (days_before(year, month, day) * 24 + hour) * 60 + minute - offset;
-    let [days, in_day] = [minutes.div_euclid(24 * 60), minutes.rem_euclid(24 * 60)];
-    let (year, month, day) = date_of(days);
+    let nanos = text.fraction()?;
+    let offset = text.offset()?;
+    let seconds =
+        days_from_civil(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset;
+    Some(Timestamp { seconds, nanos })
+}
+
+/// Writes whole seconds, in UTC; none if the year has not four digits.
+pub(crate) fn format(seconds: i64) -> Option<String> {
+    Some(format!("{}Z", civil(seconds)?))
+}
+
+/// Writes microseconds, in UTC; none if the year has not four digits.
+pub(crate) fn format_micros(time: Timestamp) -> Option<String> {
+    Some(format!(
+        "{}.{:06}Z",
+        civil(time.seconds)?,
+        time.nanos / 1000
+    ))
+}
+
+fn civil(seconds: i64) -> Option<String> {
+    let (year, month, day) = civil_from_days(seconds.div_euclid(DAY));
     if !(0..=9999).contains(&year) {
         return None;
     }
-    let [hour, minute] = [in_day / 60, in_day % 60];
-    let moment = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
-    Some(match precision {
-        Precision::Seconds => format!("{moment}Z"),
-        Precision::Micros => format!("{moment}.{micros:06}Z"),
-    })
+    let second = seconds.rem_euclid(DAY);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    Some(format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+    ))
 }
 
-struct Reader<'a>(&'a [u8]);
+struct Text<'a>(&'a [u8]);
 
-impl Reader<'_> {
-    fn next(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
+impl Text<'_> {
+    fn digits(&mut self, count: usize) -> Option<i64> {
+        let (digits, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
-        Some(*first)
-    }
-
-    fn byte(&mut self, expected: u8) -> Option<()> {
-        (self.next()? == expected).then_some(())
-    }
-
-    fn number(&mut self, digits: usize) -> Option<i64> {
-        (0..digits).try_fold(0, |sum, _| {
-            let digit = char::from(self.next()?).to_digit(10)?;
-            Some(sum * 10 + i64::from(digit))
+        digits.iter().try_fold(0, |value, &digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| value * 10 + i64::from(digit - b'0'))
         })
     }
 
-    fn clock(&mut self) -> Option<[i64; 3]> {
-        let hour = self.number(2)?;
-        self.byte(b':')?;
-        let minute = self.number(2)?;
-        self.byte(b':')?;
-        Some([hour, minute, self.number(2)?])
+    fn expect(&mut self, any_of: &[u8]) -> Option<u8> {
+        let (&first, rest) = self.0.split_first()?;
+        any_of.contains(&first).then(|| {
+            self.0 = rest;
+            first
+        })
     }
 
-    /// The microseconds; none if there is a point and no digit.
-    fn fraction(&mut self) -> Option<i64> {
-        if self.0.first() != Some(&b'.') {
+    fn fraction(&mut self) -> Option<u32> {
+        if self.expect(b".").is_none() {
             return Some(0);
         }
-        self.next()?;
-        let digits = self
-            .0
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        let (fraction, rest) = self.0.split_at_checked(digits)?;
-        self.0 = rest;
-        let six = fraction
-            .iter()
-            .copied()
-            .chain(std::iter::repeat(b'0'))
-            .take(6);
-        let micros = six.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-        (digits > 0).then_some(micros)
+        let (mut nanos, mut digits) = (0, 0);
+        while let Some(digit) = self.expect(b"0123456789") {
+            // What is finer than a nanosecond is lost.
+            if digits < 9 {
+                nanos = nanos * 10 + u32::from(digit - b'0');
+                digits += 1;
+            }
+        }
+        (digits > 0).then(|| nanos * 10_u32.pow(9 - digits))
     }
 
-    /// The minutes by which the clock is ahead of UTC, at the end of the text.
-    fn zone(&mut self) -> Option<i64> {
-        let sign = match self.next()? {
-            b'Z' => return self.0.is_empty().then_some(0),
-            b'+' => 1,
-            b'-' => -1,
-            _ => return None,
+    /// The distance from UTC in seconds, at the end of the text.
+    fn offset(&mut self) -> Option<i64> {
+        let offset = match self.expect(b"Z+-")? {
+            b'+' => self.hours_and_minutes()?,
+            b'-' => -self.hours_and_minutes()?,
+            _ => 0,
         };
-        let hours = self.number(2)?;
-        self.byte(b':')?;
-        let minutes = self.number(2)?;
-        let good = hours <= 23 && minutes <= 59 && self.0.is_empty();
-        good.then_some(sign * (hours * 60 + minutes))
+        self.0.is_empty().then_some(offset)
+    }
+
+    fn hours_and_minutes(&mut self) -> Option<i64> {
+        let hours = self.digits(2)?;
+        self.expect(b":")?;
+        let minutes = self.digits(2)?;
+        (hours < 24 && minutes < 60).then_some(hours * 3600 + minutes * 60)
     }
 }
 
-fn is_leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-fn days_in(year: i64, month: i64) -> i64 {
+fn month_length(year: i64, month: i64) -> i64 {
     match month {
-        2 if is_leap(year) => 29,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }
 }
 
-/// Days from the first of January of the year 0.
-fn days_before(year: i64, month: i64, day: i64) -> i64 {
-    let months: i64 = (1..month).map(|month| days_in(year, month)).sum();
-    days_before_year(year) + months + day - 1
+// Years are counted from March, so that the leap day comes last, and in eras of 400, which all have as many days.
+
+const ERA: i64 = 146_097;
+
+/// Days since 1970 of a date.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * ERA + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// Every year has 365 days, and one more for each leap year before it; the year 0 was one.
-fn days_before_year(year: i64) -> i64 {
-    let last = year - 1;
-    365 * year + last.div_euclid(4) - last.div_euclid(100) + last.div_euclid(400) + 1
-}
-
-fn date_of(days: i64) -> (i64, i64, i64) {
-    // Too high by the leap days only, which are a few years' worth at most: the loop is short.
-    let mut year = days.div_euclid(365);
-    while days_before_year(year) > days {
-        year -= 1;
-    }
-    let mut rest = days - days_before_year(year);
-    let mut month = 1;
-    while rest >= days_in(year, month) {
-        rest -= days_in(year, month);
-        month += 1;
-    }
-    (year, month, rest + 1)
+/// The date that many days after 1970.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days.saturating_add(719_468);
+    let (era, day) = (days.div_euclid(ERA), days.rem_euclid(ERA));
+    let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }

@@ -238,6 +238,10 @@ impl Storage for Embedded {
     fn compacted(&self) -> Revision {
         self.owner.shared.state().floor
     }
+
+    fn is_writable(&self) -> bool {
+        self.owner.shared.is_writable()
+    }
 }
 
 /// What all handles have in common. Its end is the end of the store.

@@ -111,6 +111,10 @@ impl<S: Storage> Storage for Transformed<S> {
         self.inner.compacted()
     }
 
+    fn is_writable(&self) -> bool {
+        self.inner.is_writable()
+    }
+
     async fn reports_progress(&self) -> bool {
         self.inner.reports_progress().await
     }

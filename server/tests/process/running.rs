@@ -38,7 +38,22 @@ pub(crate) struct Running {
 impl Running {
     /// Starts one on a free port, with its data in the folder, and waits until it says that it is ready.
     pub(crate) fn start(folder: &Path, flags: &[&str]) -> Self {
-        let mut command = program(flags);
+        Self::begin(program(flags), folder)
+    }
+
+    /// The same, started by another program that is given the server's command line.
+    pub(crate) fn start_through(by: &[&str], folder: &Path, flags: &[&str]) -> Self {
+        let program = program(flags);
+        let mut command = Command::new(by[0]);
+        command.args(&by[1..]).arg(program.get_program());
+        command
+            .args(program.get_args())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        Self::begin(command, folder)
+    }
+
+    fn begin(mut command: Command, folder: &Path) -> Self {
         command.arg("--data-dir").arg(folder);
         command.args(["--listen", "127.0.0.1:0"]);
         // To where the test's own words go, so that a full pipe never stops it.

@@ -12,6 +12,7 @@ use ringwatch_core::link::{Ended, Framing, Seed};
 use ringwatch_core::object::{self, Change, Object as _};
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::Revision;
+use ringwatch_core::room::InPlace;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
 use ringwatch_core::watcher::State as _;
@@ -66,6 +67,7 @@ impl Shape for Memory {
     type Bytes = Blob;
     type Key = String;
     type Text = String;
+    type Room = InPlace;
     type Objects = Vec<Slot<String, Object<Blob>>>;
     type Changes = Vec<Place<history::Entry<Change<Object<Blob>>>>>;
     type Pending = Vec<Place<Change<Object<Blob>>>>;

@@ -31,7 +31,7 @@ async fn client(program: &Program) -> Client {
 }
 
 /// The config maps of the namespace `default`, as the server's admin.
-async fn config_maps(program: &Program) -> Api<ConfigMap> {
+pub(crate) async fn config_maps(program: &Program) -> Api<ConfigMap> {
     Api::default_namespaced(client(program).await)
 }
 
@@ -42,20 +42,20 @@ fn object(name: &str, value: &str) -> ConfigMap {
     object
 }
 
-async fn create(api: &Api<ConfigMap>, name: &str, value: &str) {
+pub(crate) async fn create(api: &Api<ConfigMap>, name: &str, value: &str) {
     let created = api
         .create(&PostParams::default(), &object(name, value))
         .await;
     created.expect(name);
 }
 
-async fn change(api: &Api<ConfigMap>, name: &str, value: &str) {
+pub(crate) async fn change(api: &Api<ConfigMap>, name: &str, value: &str) {
     let patch = Patch::Merge(json!({"data": {"value": value}}));
     let changed = api.patch(name, &PatchParams::default(), &patch).await;
     changed.expect(name);
 }
 
-async fn delete(api: &Api<ConfigMap>, name: &str) {
+pub(crate) async fn delete(api: &Api<ConfigMap>, name: &str) {
     api.delete(name, &DeleteParams::default())
         .await
         .expect(name);
@@ -67,7 +67,7 @@ fn value(object: &ConfigMap) -> &str {
 }
 
 /// The next event, in short.
-async fn next(
+pub(crate) async fn next(
     stream: &mut (impl Stream<Item = watcher::Result<Event<ConfigMap>>> + Unpin),
 ) -> String {
     let event = timeout(PATIENCE, stream.next())

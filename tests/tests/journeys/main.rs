@@ -6,6 +6,7 @@
 //! - `node_link`: a second implementation of the node link, in Python, in sessions with the server
 //! - `http2`: list and watch over bare HTTP/2
 //! - `suites`: what Kubernetes' own end-to-end suites ask, in JSON and in protobuf
+//! - `relay`: kubectl and kube-rs on the relay's HTTP side, also without the server
 //! - `unready`: a server that cannot read all of its storage yet
 //! - `replicas`: several servers on one etcd, and clients that move between them
 //!
@@ -17,6 +18,7 @@ mod kubectl;
 mod node_link;
 mod program;
 mod python;
+mod relay;
 mod replicas;
 mod store;
 mod suites;

@@ -1,16 +1,14 @@
 //! The program `ringwatch-server`, as a user starts it.
 
-use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
-use std::time::SystemTime;
 
 use base64ct::{Base64, Encoding};
 use ringwatch_tests::etcd::Folder;
+use ringwatch_tests::programs::executable;
 
 /// A server. It ends with this value.
 pub(crate) struct Program {
@@ -39,7 +37,7 @@ impl Program {
     pub(crate) fn restart(&mut self) {
         self.kill_hard();
         let log = File::options().create(true).append(true).open(self.log());
-        let mut child = Command::new(executable())
+        let mut child = Command::new(executable("ringwatch-server"))
             .arg("--data-dir")
             .arg(self.folder.path().join("data"))
             .args(["--listen", &self.address.to_string()])
@@ -126,63 +124,5 @@ impl Drop for Program {
         if std::thread::panicking() {
             eprintln!("what the server logged:\n{}", self.words());
         }
-    }
-}
-
-/// Where the program is: beside the tests. A run of all tests has built it; after a run of these tests alone it may be
-/// missing or older than its sources, and is built now.
-fn executable() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let test = env::current_exe().expect("the test's own path");
-        // target/PROFILE/deps/journeys-HASH
-        let profile = test.ancestors().nth(2).expect("a folder of the profile");
-        let target = profile.parent().expect("a folder of all profiles");
-        let program = profile.join(format!("ringwatch-server{}", env::consts::EXE_SUFFIX));
-        let project = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .expect("tests is a folder of the project");
-        let changed =
-            ["server/src", "server/Cargo.toml", "core/src"].map(|it| newest(&project.join(it)));
-        let built = program.metadata().and_then(|it| it.modified()).ok();
-        if built < changed.into_iter().max().flatten() {
-            let name = match profile.file_name().and_then(|name| name.to_str()) {
-                Some("debug") | None => "dev",
-                Some(name) => name,
-            };
-            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo
-                .args(["build", "--quiet", "--package", "ringwatch-server"])
-                .args(["--bin", "ringwatch-server", "--profile", name])
-                .arg("--target-dir")
-                .arg(target)
-                .current_dir(project);
-            // What is said about the tests' own package: some build scripts would take it for a change.
-            for (name, _) in env::vars_os() {
-                let about_us = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
-                if name
-                    .to_str()
-                    .is_some_and(|name| about_us.iter().any(|it| name.starts_with(it)))
-                {
-                    cargo.env_remove(name);
-                }
-            }
-            let status = cargo.status();
-            assert!(
-                status.is_ok_and(|status| status.success()),
-                "the server does not build"
-            );
-        }
-        program
-    })
-}
-
-/// When something in the folder, or the file, was last changed.
-fn newest(path: &Path) -> Option<SystemTime> {
-    match fs::read_dir(path) {
-        Ok(entries) => entries
-            .filter_map(|entry| newest(&entry.ok()?.path()))
-            .max(),
-        Err(_) => path.metadata().and_then(|it| it.modified()).ok(),
     }
 }

@@ -1,248 +1,289 @@
-//! Server, relay, relay and a hundred nodes as real programs: whatever is killed or cut off in between, each node has in the end what
-//! the server has, selected and projected, by digest and by value.
+//! Server, relay, relay and a hundred nodes as real programs: whatever is killed, cut off, asleep, full or set to another time in between, each
+//! node has in the end what the server has, selected and projected, by digest and by value.
 //!
-//! `RINGWATCH_WRITES` says how many writes.
+//! ```text
+//!   (etcd) ── server ──/── first ──/── second ── nodes        the server's own store: by the node link
+//!                            └──────────/─────── nodes        etcd: by the Kubernetes API
+//! ```
+//!
+//! `RINGWATCH_WRITES` says how many writes. The clock is libfaketime's, named by `RINGWATCH_FAKETIME` or where Debian puts it.
 
+mod groups;
+mod http;
 mod programs;
+mod writes;
 
-use std::fmt::Write;
+use std::env;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use groups::{GROUPS, admitted};
+use http::Http;
 use programs::{Nodes, Relay, Server, until};
-use ringwatch_core::digest::Digest;
-use ringwatch_core::json::Limits;
-use ringwatch_core::projection::Projection;
-use ringwatch_core::revision::Revision;
-use ringwatch_core::selector::LabelSelector;
-use serde_json::Value;
+use ringwatch_tests::etcd::{self, Version};
+use ringwatch_tests::proxy::{Proxy, Wire};
+use tokio::runtime::Runtime;
 
 const GATEWAY: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 const NODES: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 
-/// What a group of nodes wants.
-struct Group {
-    name: &'static str,
-    count: usize,
-    labels: &'static str,
-    namespace: Option<&'static str>,
-    show: &'static str,
-    nodes: Nodes,
-}
+/// Parts of the story, with writes in each.
+const PARTS: u64 = 15;
 
-/// Random enough, and the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-}
-
-fn write(server: &Server, dice: &mut Dice) {
-    let namespace = ["default", "yard"][dice.below(2) as usize];
-    let name = format!("thing-{}", dice.below(100));
-    let path = format!("/api/v1/namespaces/{namespace}/configmaps");
-    let (color, value) = (
-        ["red", "green", "blue"][dice.below(3) as usize],
-        dice.below(1_000_000),
-    );
-    let object = format!(
-        r#"{{"metadata":{{"name":"{name}","labels":{{"color":"{color}"}}}},"data":{{"value":"{value}","note":"{}"}}}}"#,
-        "x".repeat(dice.below(900) as usize)
-    );
-    // What is there already is changed, what is not is made; either may be refused, which is as good.
-    let done = match dice.below(5) {
-        0 => server.ask("DELETE", &format!("{path}/{name}"), ""),
-        1 | 2 => server.ask("PATCH", &format!("{path}/{name}"), &object),
-        _ => server.ask("POST", &path, &object),
-    };
-    assert!(done.is_some_and(|(status, _)| status < 500));
-}
-
-/// The line that a node of the group would report when it has what the server has; without the revision, which goes on.
-fn expected(server: &Server, group: &Group) -> String {
-    let path = match group.namespace {
-        Some(namespace) => format!("/api/v1/namespaces/{namespace}/configmaps"),
-        None => "/api/v1/configmaps".to_owned(),
-    };
-    let (status, body) = server.ask("GET", &path, "").expect("the server answers");
-    assert_eq!(status, 200);
-    let list: Value = serde_json::from_str(&body).expect("a list");
-    let labels = LabelSelector::<_>::parse(group.labels).expect("a selector");
-    let fields = Projection::<_>::parse(group.show).expect("a projection");
-    let (mut objects, mut digest, mut values) = (0, Digest::EMPTY, Digest::EMPTY);
-    for item in list["items"].as_array().expect("items") {
-        let metadata = &item["metadata"];
-        if !labels.matches(|key| metadata["labels"][key].as_str()) {
-            continue;
-        }
-        let key = format!(
-            "{}/{}",
-            metadata["namespace"].as_str().unwrap(),
-            metadata["name"].as_str().unwrap()
-        );
-        let revision: u64 = metadata["resourceVersion"]
-            .as_str()
-            .unwrap()
-            .parse()
-            .unwrap();
-        let mut buffer = [0; 256];
-        let projected =
-            fields.project(item.to_string().as_bytes(), &Limits::default(), &mut buffer);
-        let body = projected.expect("it fits").bytes;
-        objects += 1;
-        digest.add(&key, Revision::new(revision));
-        values = values.plus(ringwatch_edge::node::values(
-            [(key.as_str(), body)].into_iter(),
-        ));
-    }
-    format!("objects {objects} digest {digest} values {values} ")
+#[test]
+fn on_the_servers_own_store_by_the_node_link() {
+    tell(Story::begin(None));
 }
 
 #[test]
-fn every_node_ends_up_with_what_the_server_has() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path();
-    let keys = path.join("keys.toml");
-    fs::write(
-        &keys,
-        format!("[gateway]\nkey = \"{GATEWAY}\"\nallow = [\"configmaps\"]\n"),
-    )
-    .unwrap();
-    let node_key = path.join("node.key");
-    fs::write(&node_key, NODES).unwrap();
-    let mut server = Server::start(path, &keys);
-    let yard = r#"{"metadata":{"name":"yard"}}"#;
-    assert_eq!(
-        server.ask("POST", "/api/v1/namespaces", yard).unwrap().0,
-        201
-    );
+fn on_etcd_by_the_kubernetes_api() {
+    tell(Story::begin(Some(etcd::Server::start(Version::V3_5))));
+}
 
-    let wants = [
-        ("all", 20, "", None, "data.value:text(8)"),
-        (
-            "red",
-            20,
-            "color=red",
-            None,
-            "data.value:text(8),data.note:text(4)",
-        ),
-        (
-            "some",
-            20,
-            "color in (green,blue)",
-            Some("yard"),
-            "metadata.name:text(20)",
-        ),
-        (
-            "rest",
-            20,
-            "color!=red",
-            Some("default"),
-            "data.value:text(8)",
-        ),
-        ("none", 20, "!color", None, "data.value:text(8)"),
-    ];
-    let mut known = format!("[gateway]\nkey = \"{GATEWAY}\"\nallow = [\"configmaps\"]\n");
-    for (name, count, ..) in wants {
-        for index in 0..count {
-            writeln!(
-                known,
-                "[{name}-{index}]\nkey = \"{NODES}\"\nallow = [\"configmaps\"]"
-            )
-            .unwrap();
-        }
-    }
-    let mut first = Relay::start(
-        &path.join("first"),
-        "gateway",
-        GATEWAY,
-        server.link,
-        &known,
-        "configmaps",
-    );
-    let mut second = Relay::start(
-        &path.join("second"),
-        "gateway",
-        GATEWAY,
-        first.link,
-        &known,
-        "configmaps",
-    );
-    let groups = wants.map(|(name, count, labels, namespace, show)| {
-        let mut asks = vec![
-            "--resource",
-            "configmaps",
-            "--labels",
-            labels,
-            "--show",
-            show,
-        ];
-        if let Some(namespace) = namespace {
-            asks.extend(["--namespace", namespace]);
-        }
-        // When one relay is gone they go to the other, with what they have.
-        let nodes = Nodes::start(name, &node_key, count, &[second.link, first.link], &asks);
-        Group {
-            name,
-            count,
-            labels,
-            namespace,
-            show,
-            nodes,
-        }
-    });
+/// A wire to a port of this machine.
+fn wire(runtime: &Runtime, port: u16) -> (Proxy, String) {
+    let proxy = runtime.block_on(Proxy::start(format!("127.0.0.1:{port}")));
+    let address = proxy.endpoint().trim_start_matches("http://").to_owned();
+    (proxy, address)
+}
 
-    let writes: u64 =
-        std::env::var("RINGWATCH_WRITES").map_or(2_000, |text| text.parse().expect("a number"));
-    let mut dice = Dice(0x5eed);
-    let phases = 10;
-    for phase in 0..phases {
-        for _ in 0..writes / phases {
-            write(&server, &mut dice);
-        }
-        match phase {
-            1 | 6 => second.program.kill(),
-            2 => second.program.start(),
-            3 => first.program.kill(),
-            4 => {
-                first.program.start();
-                first.program.signal("HUP");
-            }
-            5 => {
-                server.program.kill();
-                server.program.start();
-                server.until_ready();
-            }
-            7 => {
-                first.program.kill();
-                second.program.start();
-            }
-            8 => first.program.start(),
-            _ => {}
-        }
+/// The clock of a relay: a file that says how far it is off.
+struct Skew(PathBuf);
+
+impl Skew {
+    fn new(folder: &Path) -> Self {
+        let skew = Self(folder.join("skew"));
+        skew.set("+0");
+        skew
     }
-    for group in &groups {
-        let expected = expected(&server, group);
-        let count = group.count;
-        until(
-            &format!("{count} nodes of {} with {expected}", group.name),
-            || {
-                let last = group.nodes.last.lock().expect("not poisoned");
-                let right = last
-                    .values()
-                    .filter(|line| line.contains(&expected))
-                    .count();
-                if right < count {
-                    // What they have instead is of use when time is up.
-                    let other = last.iter().find(|(_, line)| !line.contains(&expected));
-                    fs::write(path.join("other"), format!("{right}: {other:?}")).unwrap();
-                }
-                (right == count).then_some(())
-            },
+
+    fn set(&self, offset: &str) {
+        // As a whole, since it is read at any time.
+        let beside = self.0.with_extension("new");
+        fs::write(&beside, offset).expect("a file");
+        fs::rename(beside, &self.0).expect("a file");
+    }
+
+    /// What a program is started with. Timers go on as they are: only what the time of day is jumps.
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let triplet = format!("{}-linux-gnu", env::consts::ARCH);
+        let library = env::var("RINGWATCH_FAKETIME")
+            .unwrap_or_else(|_| format!("/usr/lib/{triplet}/faketime/libfaketime.so.1"));
+        assert!(
+            Path::new(&library).exists(),
+            "this test needs libfaketime, which is not at {library}: run `cargo xtask test`, which fetches it"
         );
+        vec![
+            ("LD_PRELOAD", library),
+            ("FAKETIME_TIMESTAMP_FILE", self.0.display().to_string()),
+            ("FAKETIME_NO_CACHE", "1".to_owned()),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
+        ]
     }
+}
+
+struct Story {
+    // Dropped in this order: nodes, relays, server, etcd.
+    nodes: [Nodes; GROUPS.len()],
+    second: Relay,
+    first: Relay,
+    server: Server,
+    etcd: Option<etcd::Server>,
+    /// From the first relay to the server, from the second to the first, from nodes to the second.
+    wires: [Proxy; 3],
+    _slow: Proxy,
+    skew: Skew,
+    part: u64,
+    _runtime: Runtime,
+    _folder: tempfile::TempDir,
+}
+
+impl Story {
+    fn begin(etcd: Option<etcd::Server>) -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path();
+        let keys = path.join("keys.toml");
+        let node_key = path.join("node.key");
+        let nodes = admitted(GATEWAY, NODES, None);
+        fs::write(&keys, &nodes).expect("a file");
+        fs::write(&node_key, NODES).expect("a file");
+        let endpoint = etcd.as_ref().map(etcd::Server::endpoint);
+        let server = Server::start(path, &keys, endpoint.as_deref());
+        let yard = r#"{"metadata":{"name":"yard"}}"#;
+        let made = Http::new(server.http).ask("POST", "/api/v1/namespaces", yard);
+        assert_eq!(made.expect("an answer").0, 201);
+
+        let by_link = |to: &str| format!("link = \"{to}\"\nname = \"gateway\"\nkey-file = \"key\"");
+        let (to_server, upstream) = match &etcd {
+            None => {
+                let (proxy, address) = wire(&runtime, server.link);
+                (proxy, by_link(&address))
+            }
+            Some(_) => {
+                let (proxy, address) = wire(&runtime, server.http);
+                (proxy, format!("url = \"http://{address}\""))
+            }
+        };
+        let skew = Skew::new(path);
+        let clock = skew.environment();
+        let watch = "resource = \"configmaps\"";
+        let first = Relay::start(
+            &path.join("first"),
+            (&upstream, watch),
+            GATEWAY,
+            &nodes,
+            &clock,
+        );
+        let (to_first, address) = wire(&runtime, first.link);
+        let upstream = by_link(&address);
+        let second = Relay::start(
+            &path.join("second"),
+            (&upstream, watch),
+            GATEWAY,
+            &nodes,
+            &[],
+        );
+        let (to_second, address) = wire(&runtime, second.link);
+        let (slow, crawling) = wire(&runtime, first.link);
+        slow.set(Wire::Slow(Duration::from_millis(100)));
+        // When one relay is gone they go to the other, with what they have.
+        let both = [address, format!("127.0.0.1:{}", first.link)];
+        let nodes = GROUPS.each_ref().map(|group| match group.name {
+            "slow" => group.start(&node_key, std::slice::from_ref(&crawling)),
+            _ => group.start(&node_key, &both),
+        });
+        Self {
+            nodes,
+            second,
+            first,
+            server,
+            etcd,
+            wires: [to_server, to_first, to_second],
+            _slow: slow,
+            skew,
+            part: 0,
+            _runtime: runtime,
+            _folder: folder,
+        }
+    }
+
+    fn write(&mut self) {
+        let writes = env::var("RINGWATCH_WRITES");
+        let writes: u64 = writes.map_or(10_000, |text| text.parse().expect("a number"));
+        self.part += 1;
+        writes::write(self.server.http, self.part, writes.div_ceil(PARTS));
+    }
+
+    fn nodes(&mut self, name: &str) -> &mut Nodes {
+        let found = GROUPS.iter().position(|group| group.name == name);
+        &mut self.nodes[found.expect("a group")]
+    }
+
+    /// Each has what it should; the nodes named `rest` by what they may have.
+    fn until_right(&self, allowed: &str) {
+        for (group, nodes) in GROUPS.iter().zip(&self.nodes) {
+            let allowed = if group.name == "rest" { allowed } else { "" };
+            group.until_right(nodes, &self.server, allowed);
+        }
+    }
+}
+
+fn tell(mut story: Story) {
+    story.write();
+    story.until_right("");
+
+    // A hop that is dead and says nothing, found out while the story goes on. And nodes that sleep, longer than any ring remembers.
+    story.wires[1].set(Wire::Frozen);
+    story.nodes("some").signal("STOP");
+    story.write();
+    story.wires[1].set(Wire::Whole);
+
+    // Every other process, each without warning; nodes move to the other relay and back.
+    story.second.program.kill();
+    story.write();
+    story.second.program.start();
+    story.first.program.kill();
+    story.write();
+    story.first.program.start();
+    story.server.program.kill();
+    if let Some(etcd) = &mut story.etcd {
+        etcd.kill_hard();
+        etcd.restart();
+    }
+    story.server.program.start();
+    story.server.until_ready();
+    story.nodes("red").restart();
+    story.write();
+    story.nodes("some").signal("CONT");
+
+    // A cut between nodes and relay, and one that lasts until the server has forgotten: 410.
+    story.wires[2].set(Wire::Cut);
+    story.wires[0].set(Wire::Cut);
+    let lists = until("metrics", || story.first.metric("upstream_lists_total"));
+    story.write();
+    if let Some(etcd) = &story.etcd {
+        let now = etcd.gateway().put("/elsewhere", "");
+        etcd.gateway().compact(now);
+    }
+    story.server.program.start();
+    story.server.until_ready();
+    story.write();
+    story.wires[0].set(Wire::Whole);
+    story.wires[2].set(Wire::Whole);
+    if story.etcd.is_some() {
+        until("a list after 410", || {
+            let now = story.first.metric("upstream_lists_total")?;
+            (now > lists).then_some(())
+        });
+    }
+
+    // A disk that is full, and then not: what is on it afterwards is good for a start without upstream.
+    story.second.program.limit_files("1000");
+    story.write();
+    let full = until("writes that fail", || {
+        let errors = story.second.metric("disk_errors_total")?;
+        (errors > 0.0).then_some(story.second.metric("disk_written_bytes_total")?)
+    });
+    story.write();
+    story.second.program.limit_files("unlimited");
+    story.write();
+    until("writes that do not", || {
+        let written = story.second.metric("disk_written_bytes_total")?;
+        (written > full).then_some(())
+    });
+    story.second.program.start();
+
+    // The time of day jumps while it runs, and between two starts, to the past and to the future.
+    story.skew.set("-1000d");
+    story.write();
+    for offset in ["+4000d", "+0"] {
+        story.skew.set(offset);
+        story.first.program.start();
+        // It was started at that time, and knows its age by it: what was restored from another time does not stay.
+        let written = until("a relay that knows its age", || {
+            let age = story.first.metric("age_seconds")?;
+            (age < 60.0).then_some(story.first.metric("disk_written_bytes_total")?)
+        });
+        story.write();
+        until("the time is on disk", || {
+            let now = story.first.metric("disk_written_bytes_total")?;
+            (now > written).then_some(())
+        });
+    }
+
+    // Who may have what changes.
+    let narrow = admitted(GATEWAY, NODES, Some(("rest", "color=blue")));
+    story.first.reload(&narrow);
+    story.second.reload(&narrow);
+    story.write();
+
+    // Both relays at once.
+    story.second.program.kill();
+    story.first.program.start();
+    story.second.program.start();
+    story.write();
+    assert_eq!(story.part, PARTS, "each part has writes");
+    story.until_right("color=blue");
 }

@@ -6,9 +6,10 @@ use crate::link::ended::Ended;
 use crate::link::frame::Code;
 use crate::link::hello::{self, Answer, Opening, VERSION};
 use crate::link::seal::Handshake;
+use crate::room::Room;
 use crate::time::Instant;
 
-impl<W, H, const SUBS: usize, const KEYS: usize> State<W, H, SUBS, KEYS> {
+impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS, R> {
     /// The first packet. The answer is written to `buffer`.
     pub(super) fn hello<S: Source<Watch = W>>(
         &mut self,

@@ -247,8 +247,9 @@ impl<S: Shape> Track<S> {
         self.digest = self.stored;
     }
 
-    /// The upstream was in step at this moment.
-    pub(super) fn heard(&mut self, in_step: Instant) {
-        self.in_step = Some(self.in_step.map_or(in_step, |before| before.max(in_step)));
+    /// The upstream was in step at this moment. What was restored from before the clock was set back says nothing any more.
+    pub(super) fn heard(&mut self, in_step: Instant, now: Instant) {
+        let before = self.in_step.filter(|before| *before <= now);
+        self.in_step = Some(before.map_or(in_step, |before| before.max(in_step)));
     }
 }

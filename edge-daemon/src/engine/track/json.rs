@@ -46,7 +46,7 @@ impl<S: Shape> Track<S> {
     /// The list is complete, as of this revision. Readers get the difference.
     pub fn list_end(&mut self, revision: Revision, now: Instant) {
         self.end(revision);
-        self.heard(now);
+        self.heard(now, now);
     }
 
     /// Whether a list is coming in.
@@ -67,13 +67,13 @@ impl<S: Shape> Track<S> {
             EventKind::Deleted => self.delete_object(&key, revision),
         }
         self.settled(revision);
-        self.heard(now);
+        self.heard(now, now);
         Ok(revision)
     }
 
     /// Nothing else has happened up to this revision.
     pub fn progress(&mut self, revision: Revision, now: Instant) {
         self.settled(revision);
-        self.heard(now);
+        self.heard(now, now);
     }
 }

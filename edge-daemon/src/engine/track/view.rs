@@ -84,7 +84,7 @@ impl<S: Shape> View for Track<S> {
         }
         // Before the epoch of the clock there is nothing to be in step with.
         if let Some(in_step) = now.checked_sub(bookmark.age).filter(|_| !self.moving) {
-            self.heard(in_step);
+            self.heard(in_step, now);
         }
         let share = self.missing.share();
         match bookmark.digest.zip(share).filter(|_| !self.moving) {

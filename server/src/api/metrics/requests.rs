@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
 
+use super::Sent;
 use crate::resources::{Resource, Target};
 
 /// The upper bounds of the durations that are told apart, in seconds.
@@ -25,21 +25,6 @@ pub(in crate::api) struct Requests {
     kinds: Mutex<BTreeMap<String, Count>>,
     /// The events of watches, by the labels of the resource.
     watched: Mutex<BTreeMap<String, Arc<Sent>>>,
-}
-
-/// Events that were sent to the watches of a resource.
-#[derive(Debug, Default)]
-pub(in crate::api) struct Sent {
-    events: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Sent {
-    /// Counts an event of so many bytes.
-    pub(in crate::api) fn count(&self, bytes: usize) {
-        self.events.fetch_add(1, Relaxed);
-        self.bytes.fetch_add(bytes as u64, Relaxed);
-    }
 }
 
 #[derive(Debug, Default)]
@@ -131,7 +116,7 @@ impl Requests {
             "# HELP {name} Events sent to watches.\n# TYPE {name} counter"
         );
         for (labels, sent) in &*watched {
-            let _ = writeln!(text, "{name}{{{labels}}} {}", sent.events.load(Relaxed));
+            let _ = writeln!(text, "{name}{{{labels}}} {}", sent.events());
         }
         let name = "apiserver_watch_events_sizes";
         let _ = writeln!(
@@ -139,7 +124,7 @@ impl Requests {
             "# HELP {name} How many bytes they had.\n# TYPE {name} summary"
         );
         for (labels, sent) in &*watched {
-            let (events, bytes) = (sent.events.load(Relaxed), sent.bytes.load(Relaxed));
+            let (events, bytes) = (sent.events(), sent.bytes());
             let _ = writeln!(text, "{name}_sum{{{labels}}} {bytes}");
             let _ = writeln!(text, "{name}_count{{{labels}}} {events}");
         }

@@ -15,6 +15,7 @@ use crate::storage::Storage;
 /// Where the objects below one prefix are read. It outlives surfaces: as long as a kind is the same, so is its place, whatever
 /// else its definition comes to say.
 pub(super) struct Place {
+    /// What all keys begin with: `/pods/`.
     prefix: String,
     /// Group and plural, by which sizes of caches are named.
     name: [String; 2],
@@ -31,7 +32,7 @@ impl Place {
         let name = views.first().map(|view| [&view.group, &view.plural]);
         let kind = views.iter().find_map(|view| view.custom());
         let place = Self {
-            prefix: prefix.to_owned(),
+            prefix: format!("/{prefix}/"),
             name: name.map_or_else(Default::default, |name| name.map(|part| part.to_string())),
             fields: fields(views),
             reading: kind.map(|custom| Arc::new(Reading(RwLock::new(custom.kind().clone())))),

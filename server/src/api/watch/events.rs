@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use super::source::{Ended, Source};
 use crate::api::metrics::Sent;
 use crate::api::rendition::Rendition;
-use crate::cache::WatchEvent;
+use crate::cache::{Seen, WatchEvent};
 
 /// Events taken from the ring at once.
 const EVENTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
@@ -74,9 +74,23 @@ impl Events {
                 continue;
             }
             self.waiting = Vec::new();
-            match self.source.poll(context, EVENTS, &mut self.waiting) {
+            let (rendition, waiting) = (&self.rendition, &mut self.waiting);
+            let mut take = |event: Seen<'_>| {
+                // Most events come alone, and leave as they are.
+                let first = out.len() == before && waiting.is_empty();
+                if !(first && rendition.copy(event, out)) {
+                    waiting.push(event.into());
+                }
+            };
+            match self.source.poll(context, EVENTS, &mut take) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(())) => self.waiting.reverse(),
+                Poll::Ready(Ok(())) => {
+                    self.waiting.reverse();
+                    if out.len() > before {
+                        self.sent.count(out.len() - before);
+                        return Poll::Ready(Ok(()));
+                    }
+                }
                 Poll::Ready(Err(Ended::TimedOut)) => self.end = Some(End::Over),
                 Poll::Ready(Err(Ended::ShuttingDown)) => self.end = Some(End::ShuttingDown),
                 Poll::Ready(Err(Ended::With(failure))) => {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::cache::{self, WatchEnd, WatchEvent};
+use crate::cache::{self, Seen, WatchEnd, WatchEvent};
 use crate::reader::{DirectWatch, Watch};
 use crate::status::Failure;
 
@@ -41,15 +41,13 @@ impl Source {
         &mut self,
         context: &mut Context<'_>,
         limit: NonZeroUsize,
-        events: &mut Vec<WatchEvent>,
+        take: &mut impl FnMut(Seen<'_>),
     ) -> Poll<Result<(), Ended>> {
         match self {
-            Self::Cached(watch) => watch
-                .poll_many(context, limit, &mut |event| events.push(event))
-                .map_err(ended),
+            Self::Cached(watch) => watch.poll_many(context, limit, take).map_err(ended),
             Self::Direct(next) => next.as_mut().poll(context).map(|(watch, event)| {
                 *self = Self::after(watch);
-                event.map(|event| events.push(event)).map_err(ended)
+                event.map(|event| take(event.seen())).map_err(ended)
             }),
             Self::Failed(failure) => Poll::Ready(Err(match failure.take() {
                 Some(failure) => Ended::With(failure),

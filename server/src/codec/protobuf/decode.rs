@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::envelope::{Envelope, is_envelope};
 use super::finish::finish;
-use super::time::{self, Timestamp};
 use super::wire::{Raw, Reader};
 use super::{DecodeError, MAX_OBJECTS};
 use crate::codec::schema::{self, Field, Form, Message, Shape};
+use crate::schema::time::{self, Timestamp};
 
 /// How many envelopes may lie inside each other: an object inside a watch event, and a few more.
 const MAX_ENVELOPES: usize = 4;

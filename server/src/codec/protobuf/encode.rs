@@ -6,9 +6,9 @@ use base64ct::{Base64, Encoding};
 
 use super::EncodeError;
 use super::node::Node;
-use super::time;
 use super::wire::Writer;
 use crate::codec::schema::{Field, Form, Message, Shape};
+use crate::schema::time;
 
 /// The message of a JSON object.
 pub(super) fn message(message: &Message, object: &Node<'_>) -> Result<Vec<u8>, EncodeError> {

@@ -71,9 +71,9 @@ impl Book {
         rows.cloned().collect()
     }
 
-    /// The names that a definition cannot have.
-    pub(super) fn taken<'a>(&'a self, of: &Definition, builtin: &'a Catalog) -> Taken<'a> {
-        let mut taken = Taken::default();
+    /// The names that a definition wants and cannot have.
+    pub(super) fn taken<'a>(&self, of: &'a Definition, builtin: &Catalog) -> Taken<'a> {
+        let mut taken = Taken::new(&of.wanted);
         let group = &of.group;
         for resource in builtin.resources() {
             if resource.group == *group {

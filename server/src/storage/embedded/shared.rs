@@ -1,5 +1,6 @@
 //! What the writer and the readers share.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
@@ -46,6 +47,8 @@ pub(super) struct Shared {
     log: RwLock<Option<Box<dyn Log>>>,
     /// The newest revision that is acknowledged or about to be. Readers look at nothing after it.
     committed: watch::Receiver<Revision>,
+    /// Whether a write has failed: there will be no other.
+    failed: AtomicBool,
 }
 
 impl Shared {
@@ -58,7 +61,17 @@ impl Shared {
             state: RwLock::new(state),
             log: RwLock::new(Some(log)),
             committed,
+            failed: AtomicBool::new(false),
         }
+    }
+
+    pub(super) fn is_writable(&self) -> bool {
+        !self.failed.load(Ordering::Relaxed)
+    }
+
+    /// A write has failed.
+    pub(super) fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn committed(&self) -> Revision {

@@ -67,6 +67,7 @@ impl Writer {
         };
         let ended = ended.and_then(|()| self.shared.with_log(|log| log.flush()));
         if let Err(error) = ended {
+            self.shared.fail();
             tracing::error!(%error, "the store cannot be written; it takes no more writes until the server is started again");
             // Whether the last batch is on the disk is not known, so nothing may be decided on top of it.
             while let Some(request) = self.requests.recv().await {
