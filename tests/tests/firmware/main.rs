@@ -4,6 +4,8 @@
 //! own key. What the firmware prints is compared with what the API has, line by line and by the digest.
 
 mod board;
+#[path = "../relay/http.rs"]
+mod http;
 #[path = "../journeys/program.rs"]
 #[allow(dead_code, reason = "journeys use more of it")]
 mod program;

@@ -71,15 +71,11 @@ impl Site {
     /// Starts the relay for Linux in place of the node, for nodes of one name.
     pub(crate) fn start_relay(&self, node: &str) -> Relay {
         let folder = self.folder.path().join("relay");
-        let resource = "leases.coordination.k8s.io\"\nnamespace = \"default";
-        Relay::start(
-            &folder,
-            self.name,
-            KEY,
-            self.port,
-            &admitted(node),
-            resource,
-        )
+        let (name, port) = (self.name, self.port);
+        let upstream =
+            format!("link = \"127.0.0.1:{port}\"\nname = \"{name}\"\nkey-file = \"key\"");
+        let watch = "resource = \"leases.coordination.k8s.io\"\nnamespace = \"default\"";
+        Relay::start(&folder, (&upstream, watch), KEY, &admitted(node), &[])
     }
 
     /// Simulated nodes, `NAME-0` and so on.
@@ -94,7 +90,13 @@ impl Site {
             "--show",
             PROJECTION,
         ];
-        Nodes::start(name, &key, count, &[upstream], &wants)
+        Nodes::start(
+            name,
+            &key,
+            count,
+            &[format!("127.0.0.1:{upstream}")],
+            &wants,
+        )
     }
 
     /// Writes a device.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use ringwatch_tests::etcd::Folder;
 
 use crate::board::AN385;
+use crate::http::Http;
 use crate::programs::Server;
 use crate::site::{admitted, boot_node, boot_relay};
 
@@ -25,12 +26,13 @@ fn fifty_changes_a_second_and_none_is_lost() {
     let folder = Folder::new();
     let keys = folder.path().join("nodes.toml");
     fs::write(&keys, admitted("gateway")).expect("a key file");
-    let server = Server::start(folder.path(), &keys);
-    let write = |method: &str, path: &str, setpoint: u64| {
+    let server = Server::start(folder.path(), &keys, None);
+    let mut http = Http::new(server.http);
+    let mut write = |method: &str, path: &str, setpoint: u64| {
         let spec = format!(
             r#"{{"metadata":{{"name":"boiler"}},"spec":{{"leaseDurationSeconds":{setpoint},"holderIdentity":"auto"}}}}"#
         );
-        let (status, body) = server.ask(method, path, &spec).expect("the server answers");
+        let (status, body) = http.ask(method, path, &spec).expect("the server answers");
         assert!(status < 300, "{status} {body}");
     };
     write("POST", LEASES, 1);

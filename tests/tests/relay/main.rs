@@ -128,10 +128,23 @@ impl Story {
         };
         let skew = Skew::new(path);
         let clock = skew.environment();
-        let first = Relay::start(&path.join("first"), &upstream, GATEWAY, &nodes, &clock);
+        let watch = "resource = \"configmaps\"";
+        let first = Relay::start(
+            &path.join("first"),
+            (&upstream, watch),
+            GATEWAY,
+            &nodes,
+            &clock,
+        );
         let (to_first, address) = wire(&runtime, first.link);
         let upstream = by_link(&address);
-        let second = Relay::start(&path.join("second"), &upstream, GATEWAY, &nodes, &[]);
+        let second = Relay::start(
+            &path.join("second"),
+            (&upstream, watch),
+            GATEWAY,
+            &nodes,
+            &[],
+        );
         let (to_second, address) = wire(&runtime, second.link);
         let (slow, crawling) = wire(&runtime, first.link);
         slow.set(Wire::Slow(Duration::from_millis(100)));

@@ -170,10 +170,10 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// A relay in a folder of its own, whose upstream is said by the lines.
+    /// A relay in a folder of its own, whose upstream and watch are said by the lines.
     pub(crate) fn start(
         folder: &Path,
-        upstream: &str,
+        (upstream, watch): (&str, &str),
         key: &str,
         nodes: &str,
         environment: &[(&'static str, String)],
@@ -181,7 +181,7 @@ impl Relay {
         fs::create_dir_all(folder).expect("a folder");
         let (link, http) = (free_port(), free_port());
         let settings = format!(
-            "[upstream]\n{upstream}\n[[watch]]\nresource = \"configmaps\"\nobjects = 400\nchanges = 200\n[listen]\nlink = \"127.0.0.1:{link}\"\nhttp = \"127.0.0.1:{http}\"\n[nodes]\nfile = \"nodes.toml\"\n[state]\ndir = \"state\"\nflush-ms = 100\n"
+            "[upstream]\n{upstream}\n[[watch]]\n{watch}\nobjects = 400\nchanges = 200\n[listen]\nlink = \"127.0.0.1:{link}\"\nhttp = \"127.0.0.1:{http}\"\n[nodes]\nfile = \"nodes.toml\"\n[state]\ndir = \"state\"\nflush-ms = 100\n"
         );
         for (file, text) in [
             ("relay.toml", settings.as_str()),
