@@ -102,7 +102,9 @@ impl Node {
             .expect("QEMU");
         let output = child.stdout.take().expect("its output");
         let (sender, lines) = channel();
-        let record = machine.image().with_added_extension("stack");
+        // Beside the image as it was built, not beside this copy with settings. Only relays are connected to.
+        let built = port.map_or_else(|| machine.node(), |_| machine.relay());
+        let record = built.with_added_extension("stack");
         thread::spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             lines.for_each(|line| {
