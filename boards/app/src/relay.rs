@@ -32,6 +32,7 @@ use ringwatch_core::link::node::{Config, Security, Standing, Wanted};
 use ringwatch_core::object::Change;
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::Revision;
+use ringwatch_core::room::InPlace;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
 use ringwatch_edge::engine::{Backoff, Kept, Object, Resources, Shape, Subject, Track, Uplink};
@@ -83,6 +84,7 @@ impl Shape for Small {
     type Bytes = Shared;
     type Key = String<KEY>;
     type Text = String<TEXT>;
+    type Room = InPlace;
     type Objects = [Slot<Self::Key, Object<Shared>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<Object<Shared>>>>; EVENTS];
     type Pending = [Place<Change<Object<Shared>>>; PENDING];

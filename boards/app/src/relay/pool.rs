@@ -19,7 +19,7 @@ const BLOCKS: usize = OBJECTS + EVENTS + PENDING + LINKS + 2;
 
 /// Named as all memory of ours is, to be counted.
 static MEMORY: Pool = Pool {
-    blocks: [const { Block::FREE }; BLOCKS],
+    blocks: [const { Block::free() }; BLOCKS],
     next: Mutex::new(Cell::new(0)),
 };
 
@@ -40,11 +40,13 @@ struct Block {
 unsafe impl Sync for Block {}
 
 impl Block {
-    const FREE: Self = Self {
-        uses: Mutex::new(Cell::new(0)),
-        len: Mutex::new(Cell::new(0)),
-        bytes: UnsafeCell::new([0; BYTES]),
-    };
+    const fn free() -> Self {
+        Self {
+            uses: Mutex::new(Cell::new(0)),
+            len: Mutex::new(Cell::new(0)),
+            bytes: UnsafeCell::new([0; BYTES]),
+        }
+    }
 }
 
 impl Pool {
