@@ -273,12 +273,12 @@ mod tests {
         let over = overruns(
             &firmware::SELFCHECK,
             Sizes {
-                ram: 161 * 1024,
+                ram: 257 * 1024,
                 ..small
             },
         );
         assert!(
-            over.join("").contains("RAM 164864 B of 163840 B"),
+            over.join("").contains("RAM 263168 B of 262144 B"),
             "{over:?}"
         );
     }
