@@ -3,6 +3,7 @@
 mod hostile;
 mod replay;
 mod support;
+mod tls;
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -11,8 +12,10 @@ use std::time::Duration;
 
 use replay::{Play, Replay};
 use support::{PATIENCE, Running, Site, program, until};
+use tls::{Authority, Front, Pair};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
+const PODS_WATCH: &str = "resource = \"pods\"\nobjects = 50\nchanges = 50";
 
 /// A pod as a kube-apiserver writes it.
 fn pod(name: &str, revision: u64, phase: &str) -> String {
@@ -62,11 +65,7 @@ fn live(pieces: &[String]) -> (mpsc::Sender<String>, Arc<Mutex<mpsc::Receiver<St
 
 fn site(folder: &tempfile::TempDir, replay: &Replay) -> Site {
     let upstream = format!("url = \"http://127.0.0.1:{}\"", replay.port);
-    Site::new(
-        folder.path(),
-        &upstream,
-        "resource = \"pods\"\nobjects = 50\nchanges = 50",
-    )
+    Site::new(folder.path(), &upstream, PODS_WATCH)
 }
 
 /// Simulated nodes and what they report.
@@ -268,6 +267,56 @@ fn a_token_that_has_changed_is_read_for_the_next_connection() {
         (replay.count("resourceVersion=11 Bearer second") > 0).then_some(())
     });
     assert_eq!(replay.count("limit="), 0);
+}
+
+#[test]
+fn a_certificate_that_has_changed_is_shown_for_the_next_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let pieces = vec![event("ADDED", &pod("a", 10, "Running")), bookmark(11, true)];
+    // The stream ends when this is dropped.
+    let (upstream, stream) = live(&pieces);
+    let replay = Replay::start(vec![("sendInitialEvents", Play::Live(stream))]);
+    let authority = Authority::new();
+    let front = Front::start(&authority, replay.port);
+    let file = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    let show = |pair: &Pair| {
+        file("own.pem", pair.certificate.pem());
+        file("own.key", pair.key.serialize_pem());
+    };
+    let (first, second) = (authority.sign(), authority.sign());
+    file("ca.pem", authority.certificate.pem());
+    show(&first);
+    let upstream_lines = format!(
+        "url = \"https://127.0.0.1:{}\"\nca-file = \"ca.pem\"\ncert-file = \"own.pem\"\ncert-key-file = \"own.key\"",
+        front.port
+    );
+    let site = Site::new(folder.path(), &upstream_lines, PODS_WATCH);
+    let _relay = site.run();
+    site.until_listed(PODS, 1);
+    let before = front.shown();
+    assert!(!before.is_empty());
+    for request in &before {
+        assert_eq!(&request.certificate, first.certificate.der(), "{request:?}");
+    }
+    show(&second);
+    drop(upstream);
+    until("the next watch", || {
+        let mut shown = front.shown().into_iter();
+        shown
+            .any(|request| request.path.contains("resourceVersion=11"))
+            .then_some(())
+    });
+    for request in front.shown().iter().skip(before.len()) {
+        assert_eq!(
+            &request.certificate,
+            second.certificate.der(),
+            "{request:?}"
+        );
+    }
+    assert_eq!(
+        (replay.count("sendInitialEvents"), replay.count("limit=")),
+        (1, 0)
+    );
 }
 
 #[test]
