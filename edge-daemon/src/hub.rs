@@ -31,8 +31,8 @@ pub struct Hub {
     pub clock: Clock,
     /// What has been counted.
     pub metrics: Metrics,
-    /// Whether the upstream is there.
-    pub is_online: Cell<bool>,
+    /// How many connections with the upstream are working: one over the node link, one for each track of a Kubernetes API.
+    pub online: Cell<usize>,
     /// Set and rung when it is time to stop.
     stopping: Cell<bool>,
     stop: Notify,
@@ -48,7 +48,7 @@ impl Hub {
             changed: Notify::new(),
             clock: Clock::start(),
             metrics: Metrics::default(),
-            is_online: Cell::new(false),
+            online: Cell::new(0),
             stopping: Cell::new(false),
             stop: Notify::new(),
         })

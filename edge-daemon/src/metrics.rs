@@ -141,7 +141,7 @@ pub fn render(hub: &Hub) -> String {
             "ringwatch_edge_closed_total{{listener=\"{listener}\",reason=\"{reason}\"}} {value}"
         );
     }
-    let online = u64::from(hub.is_online.get());
+    let online = u64::from(hub.online.get() > 0);
     let _ = writeln!(
         out,
         "# HELP ringwatch_edge_upstream_online Whether the upstream is there.\n# TYPE ringwatch_edge_upstream_online gauge\nringwatch_edge_upstream_online {online}"

@@ -67,6 +67,8 @@ struct Follower {
     streams: bool,
     /// Whether everything has to be listed.
     expired: bool,
+    /// Whether the watch is there. The other tracks have their own, and wait on their own.
+    online: bool,
 }
 
 /// Follows a resource into a track, for ever.
@@ -78,6 +80,7 @@ pub async fn follow(hub: Rc<Hub>, access: Rc<Access>, watch: Watch, track: usize
         track,
         streams: true,
         expired: false,
+        online: false,
     };
     let mut waits = backoff();
     while !hub.is_stopping() {
@@ -86,11 +89,11 @@ pub async fn follow(hub: Rc<Hub>, access: Rc<Access>, watch: Watch, track: usize
             over = follower.run() => over,
             () = hub.stopped() => return,
         };
-        let was_online = hub.is_online.replace(false);
         if let Some(track) = hub.relay.borrow_mut().tracks_mut().get_mut(track) {
             track.interrupt();
         }
-        if was_online {
+        if std::mem::take(&mut follower.online) {
+            hub.online.update(|online| online.saturating_sub(1));
             waits.reset();
         }
         let resource = &follower.watch.resource;
@@ -235,8 +238,9 @@ impl Follower {
         }
     }
 
-    fn online(&self) {
-        if !self.hub.is_online.replace(true) {
+    fn online(&mut self) {
+        if !std::mem::replace(&mut self.online, true) {
+            self.hub.online.update(|online| online.saturating_add(1));
             tracing::info!(resource = self.watch.resource, "upstream is there");
         }
     }

@@ -58,7 +58,7 @@ pub async fn follow(
         let mut session = Session::new(config, &wanted, object, Seed::new(seed), now);
         let finish = connect(&hub, address, &mut session).await;
         hub.relay.borrow_mut().interrupt();
-        if hub.is_online.replace(false) {
+        if hub.online.replace(0) > 0 {
             waits.reset();
         }
         match finish {
@@ -106,7 +106,7 @@ async fn connect(hub: &Hub, address: &str, session: &mut Session<'_>) -> io::Res
         if let Some(ended) = session.ended() {
             return Ok(ended);
         }
-        if session.is_open() && !hub.is_online.replace(true) {
+        if session.is_open() && hub.online.replace(1) == 0 {
             tracing::info!(upstream = address, "upstream is there");
         }
         report(session, &mut standings);

@@ -248,6 +248,34 @@ fn after_a_cut_it_goes_on_without_a_list() {
 }
 
 #[test]
+fn the_upstream_is_there_while_one_watch_of_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let pieces = vec![event("ADDED", &pod("a", 10, "Running")), bookmark(11, true)];
+    // The streams end when these are dropped.
+    let (pods, stream) = live(&pieces);
+    let (others, other_stream) = live(&pieces);
+    let replay = Replay::start(vec![
+        ("/pods?", Play::Live(stream)),
+        ("/configmaps?", Play::Live(other_stream)),
+    ]);
+    let site = site(&folder, &replay);
+    site.set("[listen]", "[[watch]]\nresource = \"configmaps\"\n[listen]");
+    let _relay = site.run();
+    site.until_listed(PODS, 1);
+    site.until_listed("/api/v1/namespaces/default/configmaps", 1);
+    let online = || site.metric("ringwatch_edge_upstream_online");
+    assert_eq!(online(), 1);
+    // One is cut off, and refused from now on; the other goes on.
+    drop(others);
+    until("another attempt", || {
+        (replay.count("/configmaps?") > 1).then_some(())
+    });
+    assert_eq!(online(), 1);
+    drop(pods);
+    until("nothing of it is there", || (online() == 0).then_some(()));
+}
+
+#[test]
 fn a_token_that_has_changed_is_read_for_the_next_connection() {
     let folder = tempfile::tempdir().unwrap();
     let pieces = vec![event("ADDED", &pod("a", 10, "Running")), bookmark(11, true)];
