@@ -64,6 +64,24 @@ impl Relay {
         }
     }
 
+    /// Waits until what is on its disk has this object: a moment later than clients, and what is not there is forgotten with a restart.
+    fn until_saved(&self, name: &str) {
+        let image = self.folder.path().join("state/configmaps.image");
+        let object = format!("\"name\":\"{name}\"");
+        let begun = Instant::now();
+        loop {
+            let saved = fs::read(&image).unwrap_or_default();
+            if saved
+                .windows(object.len())
+                .any(|part| part == object.as_bytes())
+            {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{name} is not saved");
+            std::thread::yield_now();
+        }
+    }
+
     /// A line for kubectl that goes to the relay.
     fn line(&self, line: &str) -> String {
         format!("-s http://127.0.0.1:{} {line}", self.port)
@@ -209,6 +227,7 @@ async fn by_kube_rs() {
     create(&server, "b", "1").await;
     assert_eq!(next(&mut stream).await, "apply b=1");
     // It goes on from its revision: no beginning.
+    relay.until_saved("b");
     relay.restart();
     change(&server, "a", "2").await;
     assert_eq!(next(&mut stream).await, "apply a=2");
