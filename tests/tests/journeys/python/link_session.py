@@ -18,14 +18,24 @@ def connect(view, credit=0xFFFFFFFF, start=None, **limits):
     return Node("heater-1", secret, **limits).connect((host, int(port)), view.subscribe(credit, start))
 
 
+def until_cached(written):
+    """Over etcd the server's cache has a write a moment later than its writer, and a session begins with what the cache has."""
+    revision = written.metadata.resource_version
+    selector = f"metadata.name={written.metadata.name}"
+    api.list_namespaced_config_map(
+        "default", field_selector=selector, resource_version=revision, resource_version_match="NotOlderThan"
+    )
+
+
 def create(name, mode, **labels):
     metadata = client.V1ObjectMeta(name=name, labels=labels)
-    api.create_namespaced_config_map("default", client.V1ConfigMap(metadata=metadata, data={"mode": mode}))
+    body = client.V1ConfigMap(metadata=metadata, data={"mode": mode})
+    until_cached(api.create_namespaced_config_map("default", body))
 
 
 def change(name, mode, **labels):
     body = {"data": {"mode": mode}, "metadata": {"labels": labels}}
-    api.patch_namespaced_config_map(name, "default", body)
+    until_cached(api.patch_namespaced_config_map(name, "default", body))
 
 
 def mode(body):
