@@ -12,19 +12,17 @@ use std::fs;
 use std::future::pending;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body::Frame;
 use mimalloc::MiMalloc;
-use ringwatch_server::body::{Body, BoxError};
+use ringwatch_server::body::{Body, BoxError, News};
 use ringwatch_server::process::use_small_pages;
 use ringwatch_server::serve::{Handler, Incoming, Limits, Listener, Peer, Shutdown, serve};
+use ringwatch_server::then::Then;
 use ringwatch_server::tls::{self, Authority, Certificate};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -54,20 +52,18 @@ struct Quiet;
 
 impl Handler for Quiet {
     async fn call(self: Arc<Self>, _: Request<Incoming>, _: Peer) -> Response<Body> {
-        Response::new(Body::stream(Never))
+        Response::new(Body::news(Never))
     }
 }
 
 struct Never;
 
-impl http_body::Body for Never {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
+impl News for Never {
+    fn poll_piece(
+        &mut self,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        _: &mut Vec<u8>,
+    ) -> Poll<Option<Result<Then, BoxError>>> {
         Poll::Pending
     }
 }

@@ -1,4 +1,4 @@
-//! What an answer carries: nothing, bytes, or a stream of bytes.
+//! What an answer carries: nothing, bytes, a stream of bytes, or news as they come.
 //!
 //! One type for every answer, so that handlers and connections need not be generic over bodies. An answer that is whole
 //! (most are) costs no allocation here and knows its length, so HTTP/1.1 needs no chunks for it.
@@ -21,12 +21,27 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
+use crate::then::Then;
+
 /// Whatever ended a stream too early. The connection is closed on it, so that the client does not take the part for the
 /// whole.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A body that comes piece by piece.
 pub type Stream = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>;
+
+/// News as they come: a body that is silent most of the time, and of which there are thousands.
+///
+/// It is asked to append to a buffer, which the asker uses for all of them in turn: memory that was just used is near, and
+/// nothing is allocated for a piece that leaves at once.
+pub trait News: Send {
+    /// Appends the next piece to `out`, all of what is there up to some size; `None` at the end.
+    fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<Option<Result<Then, BoxError>>>;
+}
 
 /// The body of an answer.
 #[derive(Default)]
@@ -36,8 +51,10 @@ pub enum Body {
     Empty,
     /// All of it.
     Full(Bytes),
-    /// Piece by piece, of a length that is not known before; see [`Body::stream`].
+    /// Piece by piece; see [`Body::stream`].
     Stream(Stream),
+    /// As it comes; see [`Body::news`].
+    News(Box<dyn News>),
 }
 
 impl Body {
@@ -46,6 +63,11 @@ impl Body {
         body: impl http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
     ) -> Self {
         Self::Stream(Box::pin(body))
+    }
+
+    /// Sends what there is to tell whenever there is something.
+    pub fn news(news: impl News + 'static) -> Self {
+        Self::News(Box::new(news))
     }
 }
 
@@ -67,6 +89,11 @@ impl http_body::Body for Body {
                 Poll::Ready(frame)
             }
             Self::Stream(stream) => stream.as_mut().poll_frame(context),
+            Self::News(news) => {
+                let mut piece = Vec::new();
+                news.poll_piece(context, &mut piece)
+                    .map(|then| then.map(|then| then.map(|_| Frame::data(piece.into()))))
+            }
         }
     }
 
@@ -75,6 +102,7 @@ impl http_body::Body for Body {
             Self::Empty => true,
             Self::Full(bytes) => bytes.is_empty(),
             Self::Stream(stream) => stream.is_end_stream(),
+            Self::News(_) => false,
         }
     }
 
@@ -83,6 +111,7 @@ impl http_body::Body for Body {
             Self::Empty => SizeHint::with_exact(0),
             Self::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Self::Stream(stream) => stream.size_hint(),
+            Self::News(_) => SizeHint::default(),
         }
     }
 }
@@ -117,6 +146,7 @@ impl fmt::Debug for Body {
             Self::Empty => f.write_str("Empty"),
             Self::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
             Self::Stream(_) => f.write_str("Stream"),
+            Self::News(_) => f.write_str("News"),
         }
     }
 }

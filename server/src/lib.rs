@@ -42,6 +42,7 @@ pub mod storage;
 pub mod structural;
 pub mod subresources;
 pub mod table;
+pub mod then;
 pub mod tls;
 pub mod validation;
 pub mod version;

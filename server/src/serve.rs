@@ -36,6 +36,7 @@
 //! ```
 
 mod activity;
+mod chunk;
 mod connection;
 mod handler;
 mod handshake;

@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body::{Body as _, Frame};
+use http_body::Body as _;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use ringwatch_server::body::{Body, BoxError};
+use ringwatch_server::body::{Body, BoxError, News};
 use ringwatch_server::serve::{
     Handler, InFlight, Incoming, Kind, Limits, Listener, Peer, Shutdown, Stop, serve,
 };
+use ringwatch_server::then::Then;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
@@ -58,7 +58,7 @@ impl Handler for Site {
         assert!(!peer.secure && peer.address.ip().is_loopback());
         match request.uri().path() {
             "/hello" => Response::new("hello".into()),
-            "/watch" => Response::new(Body::stream(Watch {
+            "/watch" => Response::new(Body::news(Watch {
                 shutdown: self.shutdown.clone(),
                 state: State::Begun,
             })),
@@ -99,27 +99,26 @@ enum State {
     Ended,
 }
 
-impl http_body::Body for Watch {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
+impl News for Watch {
+    fn poll_piece(
+        &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        out: &mut Vec<u8>,
+    ) -> Poll<Option<Result<Then, BoxError>>> {
         match &mut self.state {
             State::Begun => {
                 let mut shutdown = self.shutdown.clone();
                 self.state = State::Running(Box::pin(async move { shutdown.begun().await }));
-                Poll::Ready(Some(Ok(Frame::data("begun".into()))))
+                out.extend_from_slice(b"begun");
             }
             State::Running(stopping) => {
                 std::task::ready!(stopping.as_mut().poll(context));
                 self.state = State::Ended;
-                Poll::Ready(Some(Ok(Frame::data("ended".into()))))
+                out.extend_from_slice(b"ended");
             }
-            State::Ended => Poll::Ready(None),
+            State::Ended => return Poll::Ready(None),
         }
+        Poll::Ready(Some(Ok(Then::Ask)))
     }
 }
 

@@ -2,17 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown as Half, SocketAddr, TcpStream};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body::Frame;
-use ringwatch_server::body::{Body, BoxError};
+use ringwatch_server::body::{Body, BoxError, News};
 use ringwatch_server::serve::{Handler, Incoming, Limits, Listener, Peer, Shutdown, Stop, serve};
+use ringwatch_server::then::Then;
 
 /// Longer than anything here should take, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -40,7 +38,7 @@ impl Handler for Site {
             },
         };
         self.open.fetch_add(1, Ordering::SeqCst);
-        let mut response = Response::new(Body::stream(body));
+        let mut response = Response::new(Body::news(body));
         let header = http::HeaderValue::from_static("numbers");
         response.headers_mut().insert("x-what", header);
         response
@@ -55,21 +53,22 @@ struct Pieces {
     open: Arc<AtomicUsize>,
 }
 
-impl http_body::Body for Pieces {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
+impl News for Pieces {
+    fn poll_piece(
+        &mut self,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        out: &mut Vec<u8>,
+    ) -> Poll<Option<Result<Then, BoxError>>> {
         let number = self.next;
         self.next += 1;
         match number {
             _ if number == self.end => Poll::Ready(None),
             1 if self.breaks => Poll::Ready(Some(Err("broken".into()))),
             1 if self.end == usize::MAX => Poll::Pending,
-            _ => Poll::Ready(Some(Ok(Frame::data(piece(number).into())))),
+            _ => {
+                out.extend_from_slice(&piece(number));
+                Poll::Ready(Some(Ok(Then::Ask)))
+            }
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn watch(
     if let Some(offer) = websocket {
         return offer.answer(events);
     }
-    let mut response = Response::new(Body::stream(WatchBody::new(events, compressed)));
+    let mut response = Response::new(Body::news(WatchBody::new(events, compressed)));
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, content_type);

@@ -25,6 +25,7 @@ use super::state::State as CacheState;
 use super::wake::Called;
 use crate::backoff::jittered;
 use crate::storage::StorageError;
+use crate::then::Then;
 
 /// What a watch yields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -284,12 +285,12 @@ impl Watch {
         match self.poll_many(context, limit, &mut |event| next = Some(event.into())) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Err(end)) => Poll::Ready(Err(end)),
-            Poll::Ready(Ok(())) => next.map_or(Poll::Pending, |event| Poll::Ready(Ok(event))),
+            Poll::Ready(Ok(_)) => next.map_or(Poll::Pending, |event| Poll::Ready(Ok(event))),
         }
     }
 
     /// Gives all events that are there, up to `limit`, and at least one. A reader that cannot keep up pays for
-    /// waking and locking once in a while and not for every event.
+    /// waking and locking once in a while and not for every event; one that can is told so and need not ask again.
     ///
     /// Writers wait meanwhile, so `yield_event` should not do more than take the event or copy its bytes, and the limit not
     /// exceed some dozens.
@@ -298,28 +299,38 @@ impl Watch {
         context: &mut Context<'_>,
         limit: NonZeroUsize,
         yield_event: &mut impl FnMut(Seen<'_>),
-    ) -> Poll<Result<(), WatchEnd>> {
+    ) -> Poll<Result<Then, WatchEnd>> {
+        let now = self.shared.clock.now();
         loop {
-            let now = self.shared.clock.now();
             let looked = match self.rests_until(now) {
                 Some(wake_at) => Looked::Idle(wake_at),
                 None => self.look(now, limit, yield_event),
             };
             match looked {
-                Looked::Given => return Poll::Ready(Ok(())),
-                Looked::End(end) => return Poll::Ready(Err(end)),
-                Looked::Idle(wake_at) => {
-                    // First the ear, then the alarm and a last look: a bell that was rung before is not heard.
-                    self.entry.wake.listen(context.waker());
-                    if let Some(at) = wake_at {
-                        self.shared.alarms.set(&self.entry, at, now);
-                    }
-                    if self.entry.wake.called() == Called::Nothing {
-                        return Poll::Pending;
-                    }
+                Looked::Given => {
+                    // Most often that was all there is, and the next question would be in vain.
+                    let rests = self.rests_until(now);
+                    let waits = rests.is_some_and(|wake_at| self.sleep(context, wake_at, now));
+                    let then = if waits { Then::Wait } else { Then::Ask };
+                    return Poll::Ready(Ok(then));
                 }
+                Looked::End(end) => return Poll::Ready(Err(end)),
+                Looked::Idle(wake_at) if self.sleep(context, wake_at, now) => {
+                    return Poll::Pending;
+                }
+                Looked::Idle(_) => {}
             }
         }
+    }
+
+    /// Has the task woken when something happens, or at a moment. `false` if something has happened already.
+    fn sleep(&self, context: &Context<'_>, wake_at: Option<Instant>, now: Instant) -> bool {
+        // First the ear, then the alarm and a last look: a bell that was rung before is not heard.
+        self.entry.wake.listen(context.waker());
+        if let Some(at) = wake_at {
+            self.shared.alarms.set(&self.entry, at, now);
+        }
+        self.entry.wake.called() == Called::Nothing
     }
 
     /// The next event if there is one without waiting.

@@ -1,4 +1,4 @@
-//! Answers over HTTP/1.1 whose length is not known when they begin: watches.
+//! Answers over HTTP/1.1 that come as there is news: watches.
 //!
 //! A watch is on its connection for minutes or hours, is silent most of that time, and there are thousands. hyper is made for
 //! requests: while one lasts it keeps buffers for the head of the next, and looks at both directions for every piece. So the
@@ -9,13 +9,13 @@
 //! and only once all that was written before them has left.
 
 use std::future::poll_fn;
-use std::io::{self, IoSlice, Write as _};
+use std::io::Write as _;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::SystemTime;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::{Method, Request as HttpRequest, Response, Version, header};
 use http_body::Body as _;
 use hyper::body::Incoming;
@@ -23,19 +23,15 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 
 use super::Shutdown;
 use super::activity::{Answer, Request};
+use super::chunk::{self, LAST_CHUNK, LINE_END, Rest};
 use super::io::Io;
-use crate::body::{Body, Stream};
+use crate::body::{Body, News};
+use crate::then::Then;
 
 /// What a client may send behind its request while the answer lasts. More is left to the system to hold.
 const AHEAD: usize = 16 * 1024;
 /// What is read of it at once: next to nothing is expected.
 const READ: usize = 512;
-/// The length of a chunk in hexadecimal, and the end of its line.
-const FRAME: usize = 2 * size_of::<usize>() + 2;
-/// Up to this, a chunk is put together before it is written: to copy so little takes less than to write it from three places.
-const COPIED: usize = 4 * 1024;
-const LINE_END: &[u8] = b"\r\n";
-const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// Where an answer that is to be taken from hyper is left for whoever drives the connection.
 #[derive(Debug, Default)]
@@ -89,14 +85,12 @@ impl Terms {
     pub(super) fn writer_of(self, response: Response<Answer>) -> Writer {
         let (parts, Answer { body, request }) = response.into_parts();
         match body {
-            Body::Stream(body) if self.allowed && body.size_hint().exact().is_none() => {
-                Writer::Here(Streamed {
-                    head: head(&parts, self.closes),
-                    body,
-                    closes: self.closes,
-                    request,
-                })
-            }
+            Body::News(news) if self.allowed => Writer::Here(Streamed {
+                head: head(&parts, self.closes),
+                news,
+                closes: self.closes,
+                request,
+            }),
             body => Writer::Hyper(Response::from_parts(parts, Answer { body, request })),
         }
     }
@@ -112,8 +106,8 @@ pub(super) enum Writer {
 
 /// An answer that comes piece by piece.
 pub(super) struct Streamed {
-    head: Bytes,
-    body: Stream,
+    head: Vec<u8>,
+    news: Box<dyn News>,
     closes: bool,
     request: Request,
 }
@@ -140,8 +134,8 @@ impl Streamed {
         let mut writing = Writing {
             io,
             ahead,
-            piece: Piece::plain(self.head),
-            body: self.body,
+            rest: Rest::from(self.head),
+            news: self.news,
             last: false,
         };
         let cut = ended.clone();
@@ -186,10 +180,10 @@ struct Writing<S> {
     io: Io<S>,
     /// What the peer sent already for its next request.
     ahead: BytesMut,
-    /// What is being written.
-    piece: Piece,
-    body: Stream,
-    /// Whether the piece is the last.
+    /// What the peer has not taken yet.
+    rest: Rest,
+    news: Box<dyn News>,
+    /// Whether that is all there will be.
     last: bool,
 }
 
@@ -198,25 +192,39 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Writing<S> {
         if self.poll_hear(context).is_ready() {
             return Poll::Ready(Finish::Gone);
         }
+        let mut then = Then::Ask;
         loop {
-            if ready!(self.piece.poll_write(&mut self.io, context)).is_err() {
+            if ready!(self.rest.poll_write(&mut self.io, context)).is_err() {
                 return Poll::Ready(Finish::Gone);
             }
             if self.last {
                 return Poll::Ready(Finish::Whole);
             }
-            self.piece = match ready!(self.body.as_mut().poll_frame(context)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) if !data.is_empty() => Piece::chunk(data),
-                    _ => continue,
-                },
+            if then == Then::Wait {
+                return Poll::Pending;
+            }
+            let news = &mut self.news;
+            let (written, told) =
+                chunk::with(|chunk| match news.poll_piece(context, chunk.bytes()) {
+                    Poll::Ready(Some(Ok(then))) => {
+                        let written = chunk.write(&mut self.io, &mut self.rest, context);
+                        (written, Poll::Ready(Some(Ok(then))))
+                    }
+                    other => (Ok(()), other),
+                });
+            if written.is_err() {
+                return Poll::Ready(Finish::Gone);
+            }
+            then = match ready!(told) {
+                Some(Ok(then)) => then,
                 Some(Err(error)) => {
                     tracing::debug!(%error, "answer broken off");
                     return Poll::Ready(Finish::Gone);
                 }
                 None => {
                     self.last = true;
-                    Piece::plain(Bytes::from_static(LAST_CHUNK))
+                    self.rest = Rest::from(LAST_CHUNK.to_vec());
+                    Then::Ask
                 }
             };
         }
@@ -240,76 +248,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Writing<S> {
     }
 }
 
-/// Bytes with what comes before and after them if they are many, and how much of all that has been written.
-struct Piece {
-    frame: [u8; FRAME],
-    framed: usize,
-    data: Bytes,
-    end: &'static [u8],
-    written: usize,
-}
-
-impl Piece {
-    fn plain(data: Bytes) -> Self {
-        Self {
-            frame: [0; FRAME],
-            framed: 0,
-            data,
-            end: b"",
-            written: 0,
-        }
-    }
-
-    fn chunk(data: Bytes) -> Self {
-        let mut frame = [0; FRAME];
-        let mut free = &mut frame[..];
-        // There is room for any length.
-        let _ = write!(free, "{:x}\r\n", data.len());
-        let framed = FRAME - free.len();
-        if data.len() <= COPIED {
-            return Self::plain([&frame[..framed], &data, LINE_END].concat().into());
-        }
-        Self {
-            frame,
-            framed,
-            data,
-            end: LINE_END,
-            written: 0,
-        }
-    }
-
-    /// Writes what is left, in one call if the peer takes it.
-    fn poll_write<S>(&mut self, io: &mut Io<S>, context: &mut Context<'_>) -> Poll<io::Result<()>>
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
-        let whole = self.framed + self.data.len() + self.end.len();
-        while self.written < whole {
-            let stream = Pin::new(&mut *io);
-            let written = if whole == self.data.len() {
-                // From one place: the system has a shorter way for that than for a list of one.
-                ready!(stream.poll_write(context, &self.data[self.written..]))?
-            } else {
-                let parts = [&self.frame[..self.framed], &self.data, self.end];
-                let mut slices = parts.map(IoSlice::new);
-                let mut left = &mut slices[..];
-                IoSlice::advance_slices(&mut left, self.written);
-                ready!(stream.poll_write_vectored(context, left))?
-            };
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.written += written;
-        }
-        // Not kept while the next one is waited for.
-        self.data = Bytes::new();
-        (self.framed, self.end, self.written) = (0, b"", 0);
-        Pin::new(io).poll_flush(context)
-    }
-}
-
 /// The head of an answer in chunks.
-fn head(parts: &http::response::Parts, closes: bool) -> Bytes {
+fn head(parts: &http::response::Parts, closes: bool) -> Vec<u8> {
     let mut head = Vec::with_capacity(256);
     let status = parts.status;
     let reason = status.canonical_reason().unwrap_or_default();
@@ -325,5 +265,5 @@ fn head(parts: &http::response::Parts, closes: bool) -> Bytes {
         head.extend_from_slice(b"connection: close\r\n");
     }
     let _ = write!(head, "transfer-encoding: chunked\r\ndate: {date}\r\n\r\n");
-    head.into()
+    head
 }

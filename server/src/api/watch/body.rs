@@ -1,14 +1,11 @@
 //! The body of a watch's answer.
 
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use http_body::Frame;
-
 use super::events::Events;
-use crate::body::BoxError;
+use crate::body::{BoxError, News};
 use crate::compress;
+use crate::then::Then;
 
 /// A piece that has grown to this is sent, and the rest comes in the next: what a slow reader costs is bounded by it.
 const PIECE: usize = 48 * 1024;
@@ -24,39 +21,39 @@ impl WatchBody {
         Self { events, compressed }
     }
 
-    /// The next piece; `None` at the end.
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        let mut piece = Vec::new();
-        while piece.len() < PIECE {
-            match self.events.poll_next(context, &mut piece) {
-                Poll::Pending if piece.is_empty() => return Poll::Pending,
-                Poll::Ready(Ok(())) => {}
+    /// Appends what is ready; `None` at the end.
+    fn poll_events(&mut self, context: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<Option<Then>> {
+        let before = out.len();
+        while out.len() - before < PIECE {
+            match self.events.poll_next(context, out) {
+                Poll::Ready(Ok(Then::Ask)) => {}
+                Poll::Pending if out.len() == before => return Poll::Pending,
+                Poll::Ready(Ok(Then::Wait)) | Poll::Pending => {
+                    return Poll::Ready(Some(Then::Wait));
+                }
+                Poll::Ready(Err(_)) if out.len() == before => return Poll::Ready(None),
                 // The end is found again next time.
-                Poll::Pending | Poll::Ready(Err(_)) => break,
+                Poll::Ready(Err(_)) => break,
             }
         }
-        Poll::Ready((!piece.is_empty()).then_some(piece))
+        Poll::Ready(Some(Then::Ask))
     }
 }
 
-impl http_body::Body for WatchBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
+impl News for WatchBody {
+    fn poll_piece(
+        &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let body = self.get_mut();
-        let compressed = body.compressed;
-        body.poll_piece(context).map(|piece| {
-            let piece = piece?;
-            let piece = if compressed {
-                compress::gzip([piece])
-            } else {
-                piece
-            };
-            Some(Ok(Frame::data(piece.into())))
+        out: &mut Vec<u8>,
+    ) -> Poll<Option<Result<Then, BoxError>>> {
+        if !self.compressed {
+            return self.poll_events(context, out).map(|then| then.map(Ok));
+        }
+        let mut piece = Vec::new();
+        self.poll_events(context, &mut piece).map(|then| {
+            let then = then?;
+            out.extend_from_slice(&compress::gzip([piece]));
+            Some(Ok(then))
         })
     }
 }

@@ -8,6 +8,7 @@ use super::source::{Ended, Source};
 use crate::api::metrics::Sent;
 use crate::api::rendition::Rendition;
 use crate::cache::{Seen, WatchEvent};
+use crate::then::Then;
 
 /// Events taken from the ring at once.
 const EVENTS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
@@ -59,7 +60,7 @@ impl Events {
         &mut self,
         context: &mut Context<'_>,
         out: &mut Vec<u8>,
-    ) -> Poll<Result<(), End>> {
+    ) -> Poll<Result<Then, End>> {
         let before = out.len();
         loop {
             if let Some(end) = self.end {
@@ -69,7 +70,7 @@ impl Events {
                 self.encode(&event, out);
                 if out.len() > before {
                     self.sent.count(out.len() - before);
-                    return Poll::Ready(Ok(()));
+                    return Poll::Ready(Ok(Then::Ask));
                 }
                 continue;
             }
@@ -84,11 +85,12 @@ impl Events {
             };
             match self.source.poll(context, EVENTS, &mut take) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(())) => {
+                Poll::Ready(Ok(then)) => {
                     self.waiting.reverse();
                     if out.len() > before {
                         self.sent.count(out.len() - before);
-                        return Poll::Ready(Ok(()));
+                        let all = self.waiting.is_empty();
+                        return Poll::Ready(Ok(if all { then } else { Then::Ask }));
                     }
                 }
                 Poll::Ready(Err(Ended::TimedOut)) => self.end = Some(End::Over),
@@ -96,7 +98,7 @@ impl Events {
                 Poll::Ready(Err(Ended::With(failure))) => {
                     self.rendition.error(&failure, out);
                     self.end = Some(End::Over);
-                    return Poll::Ready(Ok(()));
+                    return Poll::Ready(Ok(Then::Ask));
                 }
             }
         }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use crate::cache::{self, Seen, WatchEnd, WatchEvent};
 use crate::reader::{DirectWatch, Watch};
 use crate::status::Failure;
+use crate::then::Then;
 
 /// A watch, or why there is none.
 pub(super) enum Source {
@@ -42,12 +43,15 @@ impl Source {
         context: &mut Context<'_>,
         limit: NonZeroUsize,
         take: &mut impl FnMut(Seen<'_>),
-    ) -> Poll<Result<(), Ended>> {
+    ) -> Poll<Result<Then, Ended>> {
         match self {
             Self::Cached(watch) => watch.poll_many(context, limit, take).map_err(ended),
             Self::Direct(next) => next.as_mut().poll(context).map(|(watch, event)| {
                 *self = Self::after(watch);
-                event.map(|event| take(event.seen())).map_err(ended)
+                event.map_err(ended).map(|event| {
+                    take(event.seen());
+                    Then::Ask
+                })
             }),
             Self::Failed(failure) => Poll::Ready(Err(match failure.take() {
                 Some(failure) => Ended::With(failure),

@@ -203,7 +203,7 @@ fn poll_serve(socket: &mut Socket, events: &mut Events, context: &mut Context<'_
             Poll::Ready(Err(End::ShuttingDown)) => {
                 return Poll::Ready(Finish::Ours(CloseCode::Away));
             }
-            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Ok(_)) => {}
         }
         let Some(message) = message(event, text) else {
             return Poll::Ready(Finish::Ours(CloseCode::Error));
