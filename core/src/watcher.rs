@@ -149,8 +149,9 @@ pub struct Watcher<P, K> {
 enum Progress<K> {
     /// The key shown last.
     Initial(Option<K>),
-    Replay,
-    Live,
+    /// The revision at which the initial objects ended a moment ago; [`Revision::ZERO`] if that is long past or never was.
+    Replay(Revision),
+    Live(Revision),
 }
 
 impl<P, K> Watcher<P, K> {
@@ -171,8 +172,8 @@ impl<P, K> Watcher<P, K> {
     {
         let (after, progress) = match start {
             Start::State => (state.revision(), Progress::Initial(None)),
-            Start::After(revision) => (revision, Progress::Replay),
-            Start::Now => (history.newest(), Progress::Live),
+            Start::After(revision) => (revision, Progress::Replay(Revision::ZERO)),
+            Start::Now => (history.newest(), Progress::Live(Revision::ZERO)),
         };
         let deadline = options.deadline.unwrap_or(Instant::NEVER);
         Ok(Self {
@@ -213,8 +214,8 @@ impl<P, K> Watcher<P, K> {
     pub fn phase(&self) -> Phase {
         match self.progress {
             Progress::Initial(_) => Phase::Initial,
-            Progress::Replay => Phase::Replay,
-            Progress::Live => Phase::Live,
+            Progress::Replay(_) => Phase::Replay,
+            Progress::Live(_) => Phase::Live,
         }
     }
 
@@ -256,7 +257,7 @@ impl<P, K> Watcher<P, K> {
     {
         match self.progress {
             Progress::Initial(_) => Ok(None),
-            Progress::Replay | Progress::Live => history.position(&self.cursor).map(Some),
+            Progress::Replay(_) | Progress::Live(_) => history.position(&self.cursor).map(Some),
         }
     }
 
@@ -288,8 +289,8 @@ impl<P, K> Watcher<P, K> {
             return Step::Finished;
         }
         let next = match self.progress {
-            Progress::Initial(_) => self.poll_initial(state, history),
-            Progress::Replay | Progress::Live => self.poll_history(history),
+            Progress::Initial(_) => self.poll_initial(state, history, now),
+            Progress::Replay(_) | Progress::Live(_) => self.poll_history(history),
         };
         match next {
             Err(expired) => Step::Expired(expired),
@@ -302,6 +303,7 @@ impl<P, K> Watcher<P, K> {
         &mut self,
         state: &'a St,
         history: &'a History<Change<St::Object>, S>,
+        now: Instant,
     ) -> Result<Option<Step<'a, St::Object>>, Expired>
     where
         St: State<Key = K>,
@@ -336,10 +338,13 @@ impl<P, K> Watcher<P, K> {
                         })));
                     }
                 }
-                None => self.progress = Progress::Replay,
+                None => self.progress = Progress::Replay(Revision::ZERO),
             }
         }
         if self.initial_events_end {
+            if self.bookmarks.hasten(self.deadline, now) {
+                self.progress = Progress::Replay(state.revision());
+            }
             return Ok(Some(Step::Bookmark {
                 revision: state.revision(),
                 initial_events_end: true,
@@ -362,7 +367,9 @@ impl<P, K> Watcher<P, K> {
                 return Ok(Some(Step::Event(event)));
             }
         }
-        self.progress = Progress::Live;
+        if let Progress::Replay(ended) = self.progress {
+            self.progress = Progress::Live(ended);
+        }
         Ok(None)
     }
 
@@ -390,10 +397,14 @@ impl<P, K> Watcher<P, K> {
     fn poll_timers<'a, O>(&mut self, newest: Revision, now: Instant) -> Step<'a, O> {
         // A watch that began in the future has nothing to say before that.
         if !self.cursor.is_ahead() && self.bookmarks.is_due(self.deadline, now) {
-            return Step::Bookmark {
-                revision: newest,
-                initial_events_end: false,
-            };
+            let ended = core::mem::replace(&mut self.progress, Progress::Live(Revision::ZERO));
+            // A moment after the end of the initial objects, only what that has not said is worth saying.
+            if !matches!(ended, Progress::Live(ended) if ended == newest) {
+                return Step::Bookmark {
+                    revision: newest,
+                    initial_events_end: false,
+                };
+            }
         }
         Step::Idle {
             wake_at: self.wake_at(),

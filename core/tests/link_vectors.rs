@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use ringwatch_core::history::History;
 use ringwatch_core::key::Key;
-use ringwatch_core::link::frame::{Code, Frame, Origin};
+use ringwatch_core::link::frame::{Cause, Code, Frame, Origin, Restart};
 use ringwatch_core::link::node::{self, Mirror, Security, View, Wanted, projected};
 use ringwatch_core::link::serve::{self, Admission, Content, Local, LocalWatch};
 use ringwatch_core::link::{PresharedKey, Seed};
@@ -111,7 +111,7 @@ fn no_kind_is_left_out() {
         .collect();
     seen.retain(|kind| *kind < 0x80);
     seen.dedup();
-    assert_eq!(seen, (0..14).collect::<Vec<u8>>());
+    assert_eq!(seen, (0..16).collect::<Vec<u8>>());
 }
 
 /// A node with a key and a server, each with a fixed seed, from the hello to the first bookmark.
@@ -180,6 +180,19 @@ fn a_session_sends_these_bytes() {
             node.receive(bytes, &mut views, now);
         }
     }
+    let restart = Restart {
+        node: "",
+        boot: 2,
+        cause: Cause::Stack,
+        detail: "",
+    };
+    let bytes = node.report(&restart, &mut out).unwrap();
+    record("node  ", bytes);
+    server.receive(bytes, &access, &source(&store), now);
+    let bytes = server.poll_output(&source(&store), now, &mut out).unwrap();
+    record("server", bytes);
+    node.receive(bytes, &mut views, now);
+    assert!(node.noted());
     node.close(Code::Done);
     record("node  ", node.poll_output(&views, now, &mut out).unwrap());
     assert_eq!(mirror.informer().get("a/x"), Some(&(Some(true),)));

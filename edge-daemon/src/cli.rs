@@ -102,7 +102,7 @@ enum NodesCommand {
         #[arg(long)]
         key_file: Option<PathBuf>,
     },
-    /// List nodes with how far each is, how far that is behind, and how long ago it was heard; asks the running relay
+    /// List nodes with how far each is, how far that is behind, how long ago it was heard, and its last restart; asks the running relay
     List {
         /// The HTTP address of the relay
         #[arg(long, default_value = "127.0.0.1:8080")]

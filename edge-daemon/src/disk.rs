@@ -6,6 +6,7 @@
 //! | `….new` | an image that is being written; renamed when it is whole |
 //! | `….damaged` | what could not be read, set aside |
 //! | `nodes` | how far each node had come |
+//! | `restarts` | the last restart of each node, and whether it was passed on |
 //!
 //! Changes wait for each other and are written together, at most once in a while, by a thread of their own: a disk that is slow delays
 //! nobody. What is on disk is therefore some moments old, which costs nothing: upstream sends it again. A disk that is full or broken is
@@ -17,10 +18,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
+use ringwatch_core::link::frame::Restart;
 use ringwatch_core::predicate::Scope;
 
 use crate::engine::image::{self, End, Written};
-use crate::hub::{Hub, Track};
+use crate::hub::{Hub, Relay, Track};
 use crate::metrics::add;
 
 /// What a file may grow by before it is replaced, however small its image is.
@@ -40,8 +42,9 @@ struct Image {
 pub struct Disk {
     folder: PathBuf,
     images: Vec<Image>,
-    /// What the nodes' file holds.
+    /// What the nodes' files hold.
     nodes: Vec<u8>,
+    restarts: Vec<u8>,
 }
 
 /// What to do to a file.
@@ -90,10 +93,13 @@ impl Disk {
         let images = images.map(|track| Image::open(folder, track)).collect();
         let nodes = fs::read(folder.join("nodes")).unwrap_or_default();
         relay.nodes_mut().restore(&nodes);
+        let restarts = fs::read(folder.join("restarts")).unwrap_or_default();
+        restore_restarts(&mut relay, &restarts);
         Ok(Self {
             folder: folder.to_owned(),
             images,
             nodes,
+            restarts,
         })
     }
 
@@ -146,23 +152,54 @@ impl Disk {
                 }
             }
         }
-        let nodes = {
+        let (nodes, restarts) = {
             let relay = hub.relay.borrow();
             let mut nodes = vec![0; relay.nodes().capacity() * 24];
             let len = relay.nodes().save(&mut nodes);
             nodes.truncate(len);
-            nodes
+            (nodes, save_restarts(&relay))
         };
-        if nodes != self.nodes {
-            let task = Task::Replace(self.folder.join("nodes"), nodes.clone());
+        let files = [
+            ("nodes", nodes, &mut self.nodes),
+            ("restarts", restarts, &mut self.restarts),
+        ];
+        for (name, bytes, written) in files {
+            if bytes == *written {
+                continue;
+            }
+            let task = Task::Replace(self.folder.join(name), bytes.clone());
             match perform(task).await {
                 Ok(()) => {
-                    add(&hub.metrics.disk_bytes, nodes.len() as u64);
-                    self.nodes = nodes;
+                    add(&hub.metrics.disk_bytes, bytes.len() as u64);
+                    *written = bytes;
                 }
                 Err(_) => add(&hub.metrics.disk_errors, 1),
             }
         }
+    }
+}
+
+/// The last restarts as bytes: for each whether it was passed on, and what a frame would say.
+fn save_restarts(relay: &Relay) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for reported in relay.restarts().iter() {
+        let mut record = [0; 300];
+        // There is room for any that a frame can bring.
+        if let Ok(record) =
+            postcard::to_slice(&(reported.is_told(), reported.restart()), &mut record)
+        {
+            bytes.extend_from_slice(record);
+        }
+    }
+    bytes
+}
+
+/// Enters what [`save_restarts`] wrote, as far as it can be read.
+fn restore_restarts(relay: &mut Relay, mut bytes: &[u8]) {
+    while let Ok(((told, restart), rest)) = postcard::take_from_bytes::<(bool, Restart<'_>)>(bytes)
+    {
+        relay.restarts_mut().restore(&restart, told);
+        bytes = rest;
     }
 }
 

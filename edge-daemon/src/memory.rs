@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::mem::size_of;
 
 use ringwatch_core::history;
+use ringwatch_core::link::serve::Reported;
 use ringwatch_core::object::Change;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
@@ -45,6 +46,11 @@ pub fn table(config: &Config) -> String {
         "nodes that are known, with their keys".to_owned(),
         config.known,
         known,
+    ));
+    rows.push((
+        "nodes whose last restart is known".to_owned(),
+        Heap::NO_RESTARTS.len(),
+        size_of::<Place<Reported>>(),
     ));
     // With every subscription and a packet in each direction. One subscription, and nothing under way, takes a quarter of it.
     rows.push((

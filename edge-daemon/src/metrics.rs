@@ -141,6 +141,16 @@ pub fn render(hub: &Hub) -> String {
             "ringwatch_edge_closed_total{{listener=\"{listener}\",reason=\"{reason}\"}} {value}"
         );
     }
+    let _ = writeln!(
+        out,
+        "# HELP ringwatch_edge_node_restarts_total Restarts that nodes have reported, and why.\n# TYPE ringwatch_edge_node_restarts_total counter"
+    );
+    for (cause, count) in hub.relay.borrow().restarts().by_cause() {
+        let _ = writeln!(
+            out,
+            "ringwatch_edge_node_restarts_total{{listener=\"link\",cause=\"{cause}\"}} {count}"
+        );
+    }
     let online = u64::from(hub.online.get() > 0);
     let _ = writeln!(
         out,

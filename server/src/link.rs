@@ -7,10 +7,11 @@
 //! ```
 //!
 //! All of the protocol is in `ringwatch_core::link`; see `docs/node-link.md` for the bytes. Here is what it needs from a server: sockets, time,
-//! random bytes, who may have what, and the objects. Nobody comes in without a key, and a key opens what its line in the file allows.
+//! random bytes, who may have what, a place for what nodes report of themselves, and the objects. Nobody comes in without a key, and a key opens what its line in the file allows.
 
 mod connection;
 pub mod keys;
+mod restarts;
 mod source;
 
 use std::io;
@@ -27,6 +28,7 @@ use crate::api::Api;
 use crate::files::Changes;
 use crate::serve::Shutdown;
 use keys::Keys;
+pub(crate) use restarts::NodeRestarts;
 
 /// How long to wait when no connection can be taken for want of memory or files.
 const PAUSE: Duration = Duration::from_millis(50);

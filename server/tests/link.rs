@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant as Wall};
 
 use ringwatch_core::informer::Handler;
-use ringwatch_core::link::frame::Code;
+use ringwatch_core::link::frame::{Cause, Code, Restart};
 use ringwatch_core::link::node::{
     Config, Mirror, Security, Session, Standing, View, Wanted, projected,
 };
@@ -60,6 +60,8 @@ struct Node {
     >,
     seen: Seen,
     sessions: u8,
+    /// What it has to report; nothing once that is noted.
+    restart: Option<Restart<'static>>,
 }
 
 impl Node {
@@ -69,6 +71,7 @@ impl Node {
             mirror: Mirror::array(),
             seen: Seen::default(),
             sessions: 0,
+            restart: None,
         }
     }
 
@@ -122,6 +125,11 @@ impl Node {
                     // The other end may be gone; reading will tell.
                     let _ = stream.write_all(bytes);
                 }
+                if let Some(restart) = &self.restart
+                    && let Some(bytes) = session.report(restart, &mut wire)
+                {
+                    let _ = stream.write_all(bytes);
+                }
                 let mut buffer = [0; 256];
                 match stream.read(&mut buffer) {
                     Ok(0) => return session.ended(),
@@ -132,6 +140,9 @@ impl Node {
                     }
                     Err(error) => panic!("{error}"),
                 }
+            }
+            if session.noted() {
+                self.restart = None;
             }
             if let Some(ended) = session.ended() {
                 return Some(ended);
@@ -393,6 +404,36 @@ fn a_node_gets_what_its_key_is_for() {
         assert_eq!(failed, Some(code), "{wanted:?}");
         assert_eq!(node.texts(), []);
     }
+}
+
+#[test]
+fn a_restart_is_counted_once() {
+    let site = Site::start();
+    let mut node = Node::new(KEY);
+    let mut told = |boot, cause, node_behind| {
+        node.restart = Some(Restart {
+            node: node_behind,
+            boot,
+            cause,
+            detail: "panicked at src/main.rs:40:9",
+        });
+        let noted = |node: &Node, _| node.restart.is_none();
+        assert_eq!(node.run(site.link(), texts_of(DEFAULT), noted), None);
+        let (status, metrics) = site.ask("GET", "/metrics", "");
+        assert_eq!(status, 200);
+        ["panic", "stack", "watchdog"].map(|cause| {
+            let labels = format!("{{listener=\"link\",cause=\"{cause}\"}} ");
+            let line = metrics
+                .split("ringwatch_node_restarts_total")
+                .find_map(|rest| rest.strip_prefix(&labels));
+            let number = line.and_then(|rest| rest.lines().next());
+            number.unwrap().parse::<u32>().unwrap()
+        })
+    };
+    assert_eq!(told(3, Cause::Panic, ""), [1, 0, 0]);
+    assert_eq!(told(3, Cause::Panic, ""), [1, 0, 0], "the same");
+    assert_eq!(told(4, Cause::Stack, ""), [1, 1, 0]);
+    assert_eq!(told(4, Cause::Stack, "behind"), [1, 2, 0], "another node");
 }
 
 #[test]

@@ -41,14 +41,15 @@ pub async fn node<F: NorFlash, D: Driver, const N: usize>(
     static KEY: StaticCell<PresharedKey> = StaticCell::new();
     static WANTED: StaticCell<[Wanted<'static>; 1]> = StaticCell::new();
     static SOCKETS: StaticCell<StackResources<3>> = StaticCell::new();
+    static NOTE: StaticCell<Note> = StaticCell::new();
     static BUFFERS: ConstStaticCell<node::Buffers> = ConstStaticCell::new(node::Buffers::EMPTY);
     let settings = match block.read() {
         Ok(settings) => &*SETTINGS.init(settings),
         Err(unset) => return log::error!("{unset}"),
     };
-    say_why(&board.restarted);
+    let restarted = NOTE.init(board.restarted);
     let memory = place(memory, || node::Memory::driving(board.flash, board.drive));
-    let boot = memory.start(settings).await;
+    let boot = memory.start(settings, restarted).await;
     let mut random = Random::new(settings.seed, boot, &board.noise);
     let sockets = SOCKETS.init(StackResources::new());
     let (stack, runner) = begin(board.network, settings, sockets, &mut random);
@@ -77,9 +78,9 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
         Ok(kept) => kept,
         Err(error) => return log::error!("watch.projection: {error}"),
     };
-    say_why(&board.restarted);
+    let restarted = board.restarted;
     let memory = place(memory, || relay::Memory::new(board.flash, settings, kept));
-    let boot = memory.start().await;
+    let boot = memory.start(&restarted).await;
     let mut random = Random::new(settings.board.seed, boot, &board.noise);
     let sockets = SOCKETS.init(StackResources::new());
     let (stack, runner) = begin(board.network, &settings.board, sockets, &mut random);
@@ -93,12 +94,6 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
 #[inline(never)]
 fn place<T>(cell: &'static StaticCell<T>, make: impl FnOnce() -> T) -> &'static mut T {
     cell.init_with(make)
-}
-
-fn say_why(restarted: &Note) {
-    if let Some(reason) = restarted.reason() {
-        log::warn!("restarted after {reason}");
-    }
 }
 
 fn begin<D: Driver, const N: usize>(

@@ -29,6 +29,7 @@
 //! unset hall/heater
 //! address 10.0.2.15/24
 //! link to 10.0.2.2:6444 is open
+//! the restart is noted upstream
 //! watch begins: resumed
 //! in step at 18: 2 devices, digest 0f1e2d3c4b5a6978
 //! saved at 18: 2 written

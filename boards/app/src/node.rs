@@ -12,6 +12,7 @@ use embedded_storage_async::nor_flash::NorFlash;
 use heapless::String;
 use ringwatch_core::informer::Held;
 use ringwatch_core::link::PresharedKey;
+use ringwatch_core::link::frame::Restart;
 use ringwatch_core::link::node::{
     Config, Mirror, Security, Session, Standing, View, Wanted, projected,
 };
@@ -26,6 +27,7 @@ use crate::device::{Device, Drive, Output, PROJECTION};
 use crate::keep::{Keep, Restored};
 use crate::network;
 use crate::random::Random;
+use crate::restart::Note;
 use crate::upstream::{self, Lost};
 use crate::watched::Watched;
 
@@ -48,6 +50,8 @@ pub struct Memory<F: NorFlash> {
     keep: Keep<F, DEVICES>,
     output: Output,
     link: Option<Link<'static>>,
+    /// What the other end is still to be told.
+    restart: Option<Restart<'static>>,
     packet: [u8; PACKET + 8],
 }
 
@@ -78,6 +82,7 @@ impl<F: NorFlash> Memory<F> {
             keep: Keep::new(flash),
             output: Output(drive),
             link: None,
+            restart: None,
             packet: [0; PACKET + 8],
         }
     }
@@ -85,9 +90,11 @@ impl<F: NorFlash> Memory<F> {
     /// Counts the start, and puts the last state into effect. The start's number comes back.
     ///
     /// Flash that cannot be read is erased, and the node begins from nothing.
-    pub async fn start(&mut self, settings: &Settings<'_>) -> u32 {
+    pub async fn start(&mut self, settings: &Settings<'_>, restarted: &'static Note) -> u32 {
         let boot = self.keep.count().await;
         log::info!("node {}, boot {boot}", settings.name);
+        self.restart = restarted.restart(boot);
+        upstream::say_why(self.restart);
         let restored = self
             .keep
             .restore(&mut self.devices, &mut self.output, now());
@@ -163,6 +170,11 @@ impl<F: NorFlash> Memory<F> {
             while let Some(bytes) = link.poll_output(&views, now(), &mut self.packet) {
                 sent &= socket.write_all(bytes).await.is_ok();
             }
+            if let Some(restart) = &self.restart
+                && let Some(bytes) = link.report(restart, &mut self.packet)
+            {
+                sent &= socket.write_all(bytes).await.is_ok();
+            }
             if let Some(ended) = link.ended() {
                 break Lost::Ended(ended);
             }
@@ -186,6 +198,10 @@ impl<F: NorFlash> Memory<F> {
             if link.is_open() && !open {
                 open = true;
                 upstream::say_open(endpoint);
+            }
+            if link.noted() {
+                self.restart = None;
+                log::info!("the restart is noted upstream");
             }
             let standing = link.standing(0);
             if let Some(Standing::Failed { code, .. }) = standing {

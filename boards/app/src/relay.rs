@@ -29,6 +29,7 @@ use heapless::String;
 use ringwatch_core::history;
 use ringwatch_core::link::PresharedKey;
 use ringwatch_core::link::node::{Config, Security, Standing, Wanted};
+use ringwatch_core::link::serve::Reported;
 use ringwatch_core::object::Change;
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::Revision;
@@ -42,6 +43,7 @@ use crate::clock::{moment, now};
 use crate::keep::Keep;
 use crate::network;
 use crate::random::Random;
+use crate::restart::Note;
 use crate::upstream::{self, Lost};
 use links::Line;
 use permits::Permits;
@@ -57,6 +59,8 @@ pub const OBJECTS: usize = 128;
 pub const BYTES: usize = 128;
 /// Changes that a node may be behind by without comparing.
 pub const EVENTS: usize = 256;
+/// Restarts of nodes, and its own, that are known and perhaps not yet passed on.
+const RESTARTS: usize = 4;
 /// Changes that may come in at once without nodes having to compare.
 const PENDING: usize = 24;
 /// The longest key.
@@ -88,6 +92,8 @@ impl Shape for Small {
     type Objects = [Slot<Self::Key, Object<Shared>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<Object<Shared>>>>; EVENTS];
     type Pending = [Place<Change<Object<Shared>>>; PENDING];
+    type Restarts = [Place<Reported>; RESTARTS];
+    const NO_RESTARTS: Self::Restarts = [const { Place::Free }; RESTARTS];
 }
 
 type Relayed = Resources<Small, Permits, 1, NODES, LINKS, SUBS, PACKET, KEYS>;
@@ -138,11 +144,19 @@ impl<F: NorFlash> Memory<F> {
     }
 
     /// Counts the start; its number comes back.
-    pub async fn start(&mut self) -> u32 {
+    pub async fn start(&mut self, restarted: &Note) -> u32 {
         let boot = self.keep.count().await;
         let Self { settings, .. } = self;
         let (name, nodes) = (settings.board.name, settings.nodes.len());
         log::info!("relay {name}, boot {boot}: {nodes} nodes");
+        let restart = restarted.restart(boot);
+        upstream::say_why(restart);
+        // Its own and those of its nodes go the same way.
+        let restarts = self.relayed.get_mut().relay_mut().restarts_mut();
+        restarts.pass_on();
+        if let Some(restart) = restart {
+            restarts.note("", &restart);
+        }
         boot
     }
 
@@ -246,8 +260,12 @@ impl Follow<'_> {
             loop {
                 let len = {
                     let mut relayed = self.relayed.borrow_mut();
-                    let tracks = relayed.relay_mut().tracks_mut();
-                    uplink.poll_output(tracks, now(), out).map(<[u8]>::len)
+                    let relay = relayed.relay_mut();
+                    let bytes = uplink.poll_output(relay.tracks_mut(), now(), out);
+                    match bytes.map(<[u8]>::len) {
+                        None => uplink.report(relay.restarts_mut(), out).map(<[u8]>::len),
+                        len => len,
+                    }
                 };
                 let Some(bytes) = len.and_then(|len| out.get(..len)) else {
                     break;

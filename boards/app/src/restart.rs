@@ -4,8 +4,11 @@
 
 use core::fmt::{self, Write};
 
-/// How much of a reason is kept.
-const TEXT: usize = 120;
+pub use ringwatch_core::link::frame::Cause;
+use ringwatch_core::link::frame::{MAX_DETAIL, Restart};
+
+/// How much of a reason is kept: as much as can be reported.
+const TEXT: usize = MAX_DETAIL;
 const SET: u32 = 0x5245_5354;
 
 /// The note. Any bytes make one, since memory that nobody has written holds anything.
@@ -13,6 +16,8 @@ const SET: u32 = 0x5245_5354;
 #[repr(C)]
 pub struct Note {
     set: u32,
+    /// Which of all causes.
+    cause: u32,
     len: u32,
     text: [u8; TEXT],
 }
@@ -21,29 +26,45 @@ impl Note {
     /// Says nothing.
     pub const BLANK: Self = Self {
         set: 0,
+        cause: 0,
         len: 0,
         text: [0; TEXT],
     };
 
     /// Says why.
-    pub fn because(why: fmt::Arguments<'_>) -> Self {
-        let mut note = Self {
-            set: SET,
-            ..Self::BLANK
-        };
+    pub fn because(cause: Cause, why: fmt::Arguments<'_>) -> Self {
+        let mut note = Self::of(cause);
         // What does not fit is left out, which is no error.
         let _ = note.write_fmt(why);
         note
     }
 
     /// Says why, without formatting anything: for who has little stack.
-    pub fn because_of(why: &str) -> Self {
-        let mut note = Self {
-            set: SET,
-            ..Self::BLANK
-        };
+    pub fn because_of(cause: Cause, why: &str) -> Self {
+        let mut note = Self::of(cause);
         let _ = note.write_str(why);
         note
+    }
+
+    const fn of(cause: Cause) -> Self {
+        Self {
+            set: SET,
+            cause: cause as u32,
+            ..Self::BLANK
+        }
+    }
+
+    /// What is to be reported of it, if it says anything: it led to the start with this number.
+    pub fn restart(&self, boot: u32) -> Option<Restart<'_>> {
+        let detail = self.reason()?;
+        let mut causes = Cause::ALL.into_iter();
+        let cause = causes.find(|cause| *cause as u32 == self.cause);
+        Some(Restart {
+            node: "",
+            boot,
+            cause: cause.unwrap_or(Cause::Other),
+            detail,
+        })
     }
 
     /// What it says, if anything.
@@ -75,13 +96,16 @@ mod tests {
     #[test]
     fn a_note_says_what_it_was_told_and_nothing_else() {
         assert_eq!(Note::BLANK.reason(), None);
-        let note = Note::because(format_args!("panicked at {}:\nü", 7));
+        let note = Note::because(Cause::Panic, format_args!("panicked at {}:\nü", 7));
         assert_eq!(note.reason(), Some("panicked at 7:   "));
-        let long = Note::because_of(&"x".repeat(500));
+        let restart = note.restart(4).unwrap();
+        assert_eq!((restart.boot, restart.cause), (4, Cause::Panic));
+        let long = Note::because_of(Cause::Stack, &"x".repeat(500));
         assert_eq!(long.reason().map(str::len), Some(TEXT));
         for byte in [0xaa, 0xff] {
             let garbage = Note {
                 set: SET,
+                cause: 9,
                 len: u32::from_le_bytes([byte; 4]),
                 text: [byte; TEXT],
             };

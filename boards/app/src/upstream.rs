@@ -5,6 +5,7 @@ use core::fmt;
 use embassy_net::Ipv4Address;
 use embassy_net::tcp::TcpSocket;
 use ringwatch_core::link::Ended;
+use ringwatch_core::link::frame::Restart;
 use ringwatch_core::link::node::Wanted;
 use ringwatch_core::predicate::Scope;
 use ringwatch_settings::{Endpoint, Watch};
@@ -34,6 +35,13 @@ pub(crate) async fn hang_up(socket: &mut TcpSocket<'_>, lost: Lost) {
     socket.abort();
     // Whoever is still there is told, if there is a way.
     let _ = embassy_time::with_timeout(CONNECT, socket.flush()).await;
+}
+
+/// Says why the board has restarted, if it did so by itself.
+pub(crate) fn say_why(restart: Option<Restart<'_>>) {
+    if let Some(restart) = restart {
+        log::warn!("restarted after {}", restart.detail);
+    }
 }
 
 /// Says once that the other end has proved who it is.

@@ -11,7 +11,7 @@ use core::panic::PanicInfo;
 
 use cortex_m::peripheral::{MPU, SCB};
 use cortex_m_rt::{ExceptionFrame, exception, heap_start};
-use ringwatch_app::restart::Note;
+use ringwatch_app::restart::{Cause, Note};
 
 const GUARD: usize = 1024;
 
@@ -32,7 +32,7 @@ pub fn note() -> Note {
 
 /// Restarts the board after a panic: for the firmware's panic handler.
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
-    because(Note::because(format_args!("{info}")))
+    because(Note::because(Cause::Panic, format_args!("{info}")))
 }
 
 fn because(note: Note) -> ! {
@@ -77,7 +77,10 @@ unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
     let sp = core::ptr::from_ref(frame) as usize;
     // Formatting numbers takes stack, of which there is a kilobyte in the first case.
     because(match sp < guard_start() + GUARD {
-        true => Note::because_of("the stack was too deep"),
-        false => Note::because(format_args!("a fault at {:#010x}", frame.pc())),
+        true => Note::because_of(Cause::Stack, "the stack was too deep"),
+        false => Note::because(
+            Cause::Fault,
+            format_args!("a fault at {:#010x}", frame.pc()),
+        ),
     })
 }

@@ -7,7 +7,7 @@
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 
-use ringwatch_app::restart::Note;
+use ringwatch_app::restart::{Cause, Note};
 
 // SAFETY: a section that the runtime sets aside and leaves alone.
 #[unsafe(link_section = ".rtc_fast.persistent")]
@@ -26,7 +26,7 @@ pub fn note() -> Note {
 
 /// Restarts the board after a panic: for the firmware's panic handler.
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
-    let note = Note::because(format_args!("{info}"));
+    let note = Note::because(Cause::Panic, format_args!("{info}"));
     // SAFETY: the place is a note's, and nothing else looks at it before the reset.
     unsafe { (&raw mut NOTE).cast::<Note>().write_volatile(note) };
     esp_hal::system::software_reset()

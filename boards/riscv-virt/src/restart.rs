@@ -5,7 +5,7 @@
 
 use core::panic::PanicInfo;
 
-use ringwatch_app::restart::Note;
+use ringwatch_app::restart::{Cause, Note};
 use riscv::register::{mcause, mepc};
 
 const NOTE: *mut Note = 0x8110_0000 as *mut Note;
@@ -24,7 +24,7 @@ pub fn note() -> Note {
 
 /// Restarts the board after a panic: for the firmware's panic handler.
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
-    because(Note::because(format_args!("{info}")))
+    because(Note::because(Cause::Panic, format_args!("{info}")))
 }
 
 fn because(note: Note) -> ! {
@@ -42,7 +42,8 @@ fn because(note: Note) -> ! {
 #[unsafe(export_name = "ExceptionHandler")]
 extern "C" fn fault(_: &riscv_rt::TrapFrame) -> ! {
     let (code, pc) = (mcause::read().code(), mepc::read());
-    because(Note::because(format_args!(
-        "a fault of kind {code} at {pc:#010x}"
-    )))
+    because(Note::because(
+        Cause::Fault,
+        format_args!("a fault of kind {code} at {pc:#010x}"),
+    ))
 }

@@ -18,9 +18,11 @@
 mod bytes;
 mod code;
 mod event;
+mod restart;
 
 pub use code::Code;
 pub use event::{Body, Event, KeyRef};
+pub use restart::{Cause, MAX_DETAIL, MAX_WHOSE, Restart};
 
 pub(super) use event::HEAD_MAX;
 
@@ -154,6 +156,14 @@ pub enum Control<'a> {
         code: Code,
         /// More about it; see the code.
         detail: u32,
+    },
+    /// The node has restarted by itself, or one behind it has. From version 2 on.
+    #[serde(borrow)]
+    Restarted(Restart<'a>),
+    /// Who is told of a restart has taken note of it. From version 2 on.
+    Noted {
+        /// Of that which led to this start.
+        boot: u32,
     },
 }
 
@@ -303,7 +313,10 @@ impl<'a> Frame<'a> {
             return Ok((Self::Event(event), rest));
         }
         let (control, rest) = postcard::take_from_bytes(packet).map_err(|_| Malformed)?;
-        Ok((Self::Control(control), rest))
+        match control {
+            Control::Restarted(restart) if !restart.is_sound() => Err(Malformed),
+            control => Ok((Self::Control(control), rest)),
+        }
     }
 }
 

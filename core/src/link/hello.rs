@@ -4,8 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::Code;
 
-/// The only version there is.
-pub const VERSION: u8 = 1;
+/// The newest version. With 2 came restarts and that they are noted; before, they are not told.
+pub const VERSION: u8 = 2;
+/// The oldest version that is still spoken.
+pub(super) const OLDEST: u8 = 1;
+/// The first in which restarts are told.
+pub(super) const RESTARTS: u8 = 2;
 /// The longest name of a node, in bytes.
 pub const MAX_NAME: usize = 63;
 /// The longest first packet.

@@ -13,11 +13,13 @@ mod fill;
 mod handshake;
 mod known;
 mod local;
+mod restarts;
 mod source;
 mod subscription;
 
 pub use known::KnownNode;
 pub use local::{Local, LocalReader, LocalWatch, Selecting, Shelf};
+pub use restarts::{Reported, Restarts};
 pub use source::{Access, Admission, Begin, Change, Content, OpenError, Request, Source, Step};
 pub use subscription::{MAX_FIELDS, MAX_PROJECTION};
 
@@ -26,7 +28,7 @@ use core::time::Duration;
 use super::dictionary::Sent;
 use super::ended::Ended;
 use super::frame::{Code, Control, Frame};
-use super::hello::{self, MAX_NAME, Offer};
+use super::hello::{self, MAX_NAME, OLDEST, Offer, RESTARTS};
 use super::liveness::{Liveness, Pulse};
 use super::seal::{Seal, Seed};
 use super::wire::{self, Framing, Receiver, Sender};
@@ -83,6 +85,8 @@ struct State<W, H, const SUBS: usize, const KEYS: usize, R: Room> {
     config: Config,
     phase: Phase,
     sender: Sender,
+    /// Which both ends speak, once it is open.
+    version: u8,
     seal: Seal,
     seed: Seed,
     /// What the node is called, once it has said so.
@@ -93,6 +97,8 @@ struct State<W, H, const SUBS: usize, const KEYS: usize, R: Room> {
     /// Whether a packet has opened since the handshake, so that the node is surely there.
     is_present: bool,
     pong: Option<u32>,
+    /// Of which restart the node is to be told that it is noted.
+    noted: Option<u32>,
     subs: [Place<R::Part<Subscription<W>>>; SUBS],
     /// A subscription for which there is no place: sub and round.
     refused: Option<(u8, u8)>,
@@ -142,6 +148,7 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
                 config,
                 phase: Phase::Hello(now + config.patience),
                 sender: Sender::new(config.framing),
+                version: OLDEST,
                 seal: Seal::Plain,
                 dictionary: Sent::new(seed.hash_key()),
                 seed,
@@ -156,6 +163,7 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
                 liveness: Liveness::new(config.silence, now),
                 is_present: false,
                 pong: None,
+                noted: None,
                 subs: [const { Place::Free }; SUBS],
                 refused: None,
                 turn: 0,
@@ -184,7 +192,7 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
                 Phase::Hello(_) => {
                     state.hello(packet, self.packet.bytes(), access, source, now);
                 }
-                _ => state.packet(packet, source, now),
+                _ => state.packet(packet, access, source, now),
             }
         }
     }
@@ -310,14 +318,20 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
         }
     }
 
-    fn packet<S: Source<Watch = W>>(&mut self, packet: &mut [u8], source: &S, now: Instant) {
+    fn packet<S: Source<Watch = W>>(
+        &mut self,
+        packet: &mut [u8],
+        access: &impl Access,
+        source: &S,
+        now: Instant,
+    ) {
         let Ok(frames) = self.seal.open(packet) else {
             self.phase = Phase::Over(Ended::Forged);
             return;
         };
         self.liveness.hear(now);
         self.is_present = true;
-        if let Err(code) = self.frames(frames, false, source, now) {
+        if let Err(code) = self.frames(frames, false, access, source, now) {
             self.close(code);
         }
     }
@@ -327,6 +341,7 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
         &mut self,
         mut frames: &[u8],
         early: bool,
+        access: &impl Access,
         source: &S,
         now: Instant,
     ) -> Result<(), Code> {
@@ -371,6 +386,11 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
                 }
                 Control::Ping { token } => self.pong = Some(token),
                 Control::Pong { .. } => {}
+                Control::Restarted(restart) if self.version >= RESTARTS => {
+                    if access.restarted(&self.name, &restart) {
+                        self.noted = Some(restart.boot);
+                    }
+                }
                 Control::Goodbye { code } => {
                     self.phase = Phase::Over(Ended::ByPeer(code));
                     return Ok(());
@@ -442,6 +462,10 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
         if let Some(token) = self.pong {
             packet.control(&Control::Pong { token })?;
             self.pong = None;
+        }
+        if let Some(boot) = self.noted {
+            packet.control(&Control::Noted { boot })?;
+            self.noted = None;
         }
         if let Some((sub, round)) = self.refused {
             packet.control(&Control::Failed {

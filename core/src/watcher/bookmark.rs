@@ -8,7 +8,11 @@ use crate::time::Instant;
 /// the stream ended.
 const BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Fires every period, and once shortly before the deadline of the watch.
+/// How soon after the end of the initial objects the next bookmark may be sent: a reader that took long to take them learns how far the
+/// rest has come meanwhile.
+const AFTER_INITIAL: Duration = Duration::from_secs(1);
+
+/// Fires every period, and once shortly before the deadline of the watch; sooner for once if that is asked for.
 ///
 /// A server has one for each of its watchers, so it is kept small: it does not know the deadline but is told, and a
 /// moment that does not come is [`Instant::NEVER`].
@@ -33,6 +37,17 @@ impl BookmarkTimer {
     /// Whether it fires at all.
     pub(super) fn is_wanted(&self) -> bool {
         self.every > 0
+    }
+
+    /// Fires soon, if it fires at all and not before that anyway. Whether it does.
+    pub(super) fn hasten(&mut self, deadline: Instant, now: Instant) -> bool {
+        let soon = now + AFTER_INITIAL;
+        let last = deadline.checked_sub(BEFORE_DEADLINE).unwrap_or(now);
+        let hastened = self.every > 0 && soon < self.next && soon < last;
+        if hastened {
+            self.next = soon;
+        }
+        hastened
     }
 
     /// When it fires next.
@@ -65,6 +80,9 @@ impl BookmarkTimer {
 
 #[cfg(test)]
 mod tests {
+    use std::vec;
+    use std::vec::Vec;
+
     use super::*;
 
     const MINUTE: Option<Duration> = Some(Duration::from_secs(60));
@@ -74,7 +92,7 @@ mod tests {
     }
 
     /// The seconds at which a timer fires that is asked every second for `until` seconds.
-    fn fired(every: Option<Duration>, deadline: Instant, until: u64) -> std::vec::Vec<u64> {
+    fn fired(every: Option<Duration>, deadline: Instant, until: u64) -> Vec<u64> {
         let mut timer = BookmarkTimer::new(every, deadline, at(0));
         (0..=until)
             .filter(|second| timer.is_due(deadline, at(*second)))
@@ -86,6 +104,22 @@ mod tests {
         assert_eq!(fired(MINUTE, Instant::NEVER, 200), [60, 120, 180]);
         assert_eq!(fired(MINUTE, at(130), 200), [60, 120, 128]);
         assert_eq!(fired(MINUTE, at(10), 200), [8]);
+    }
+
+    #[test]
+    fn fires_soon_for_once_if_the_watch_lasts_long_enough() {
+        let fired = |deadline| {
+            let mut timer = BookmarkTimer::new(MINUTE, deadline, at(0));
+            let hastened = timer.hasten(deadline, at(0));
+            let fired = (0..=200).filter(|second| timer.is_due(deadline, at(*second)));
+            (hastened, fired.collect::<Vec<_>>())
+        };
+        assert_eq!(fired(Instant::NEVER), (true, vec![1, 61, 121, 181]));
+        assert_eq!(fired(at(10)), (true, vec![1, 8]));
+        assert_eq!(fired(at(3)), (false, vec![1]));
+        assert_eq!(fired(at(2)), (false, vec![]));
+        let mut never = BookmarkTimer::new(None, Instant::NEVER, at(0));
+        assert!(!never.hasten(Instant::NEVER, at(0)));
     }
 
     #[test]

@@ -27,6 +27,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use ringwatch_core::link::frame::Restart;
+use ringwatch_core::link::serve::Reported;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -173,7 +175,7 @@ impl Api {
         }
     }
 
-    /// The nodes: how far each is, how far that is behind, and how long ago it was heard.
+    /// The nodes: how far each is, how far that is behind, how long ago it was heard, and why it last restarted by itself. Then those that another relay has told of.
     fn nodes(&self) -> String {
         let relay = self.hub.relay.borrow();
         let now = self.hub.clock.now();
@@ -184,9 +186,10 @@ impl Api {
             .max()
             .unwrap_or_default();
         let mut out = format!(
-            "{:<32} {:<10} {:>12} {:>10} {:>12}\n",
-            "NODE", "CONNECTED", "REVISION", "BEHIND", "HEARD"
+            "{:<32} {:<10} {:>12} {:>10} {:>12}  {}\n",
+            "NODE", "CONNECTED", "REVISION", "BEHIND", "HEARD", "LAST RESTART"
         );
+        let restarts = relay.restarts();
         let present = self.present.borrow();
         for name in relay.policy().names() {
             let here = present
@@ -209,12 +212,38 @@ impl Api {
             let behind =
                 number(revision.map(|revision| newest.get().saturating_sub(revision.get())));
             let revision = number(revision.map(|revision| revision.get()));
+            let restart = restarts.get(name).map_or("-".to_owned(), restarted);
             // Writing to a string does not fail.
             let _ = writeln!(
                 out,
-                "{name:<32} {connected:<10} {revision:>12} {behind:>10} {heard:>12}"
+                "{name:<32} {connected:<10} {revision:>12} {behind:>10} {heard:>12}  {restart}"
+            );
+        }
+        let behind = restarts
+            .iter()
+            .filter(|reported| reported.restart().node.contains('/'));
+        for reported in behind {
+            let (name, restart) = (reported.restart().node, restarted(reported));
+            let _ = writeln!(
+                out,
+                "{name:<32} {:<10} {:>12} {:>10} {:>12}  {restart}",
+                "-", "-", "-", "-"
             );
         }
         out
+    }
+}
+
+/// A restart in a few words: `panic, boot 3: panicked at src/main.rs:40:9`.
+fn restarted(reported: &Reported) -> String {
+    let Restart {
+        boot,
+        cause,
+        detail,
+        ..
+    } = reported.restart();
+    match detail {
+        "" => format!("{cause}, boot {boot}"),
+        detail => format!("{cause}, boot {boot}: {detail}"),
     }
 }

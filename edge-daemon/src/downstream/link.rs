@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ringwatch_core::link::frame::Code;
-use ringwatch_core::link::serve::{Config, Session};
+use ringwatch_core::link::frame::{Code, Restart};
+use ringwatch_core::link::serve::{Config, Reported, Session};
 use ringwatch_core::link::{Ended, Seed};
 use ringwatch_core::revision::Revision;
 use tokio::net::{TcpListener, TcpStream};
@@ -159,6 +159,16 @@ async fn connection(
     }
 }
 
+fn say_restarted(reported: &Reported) {
+    let Restart {
+        node,
+        boot,
+        cause,
+        detail,
+    } = reported.restart();
+    tracing::warn!(node, boot, %cause, detail, "a node has restarted");
+}
+
 /// Why a session is over, in a word.
 fn reason(finish: &io::Result<Ended>, known: bool) -> &'static str {
     match finish {
@@ -235,7 +245,14 @@ impl Line {
                 let relay = self.hub.relay.borrow();
                 let now = self.hub.clock.now();
                 let bytes = buffer.get(..len).unwrap_or_default();
+                let before = relay.restarts().count();
                 self.session.receive(bytes, &*relay, &*relay, now);
+                let restarts = relay.restarts();
+                if restarts.count() != before {
+                    restarts.since(before).for_each(say_restarted);
+                    // They are to be passed on and saved.
+                    self.hub.changed.notify_waiters();
+                }
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),

@@ -1,6 +1,9 @@
 //! A relay: what it has of the upstream, who may read it, and who did.
 
-use ringwatch_core::link::serve::Request;
+use core::cell::{Ref, RefCell};
+
+use ringwatch_core::link::frame::Restart;
+use ringwatch_core::link::serve::{Request, Restarts};
 use ringwatch_core::revision::Revision;
 use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::time::Instant;
@@ -16,6 +19,8 @@ pub struct Relay<S: Shape, P, T, N> {
     tracks: T,
     policy: P,
     nodes: Nodes<N>,
+    /// Entered by sessions, to which the relay is only lent.
+    restarts: RefCell<Restarts<S::Restarts>>,
     _shape: core::marker::PhantomData<fn() -> S>,
 }
 
@@ -32,6 +37,7 @@ where
             tracks,
             policy,
             nodes: Nodes::new(nodes),
+            restarts: RefCell::new(Restarts::new(S::NO_RESTARTS)),
             _shape: core::marker::PhantomData,
         }
     }
@@ -64,6 +70,21 @@ where
     /// The nodes that were here, to be restored.
     pub const fn nodes_mut(&mut self) -> &mut Nodes<N> {
         &mut self.nodes
+    }
+
+    /// The last restarts of nodes.
+    pub fn restarts(&self) -> Ref<'_, Restarts<S::Restarts>> {
+        self.restarts.borrow()
+    }
+
+    /// The last restarts of nodes, to be passed on.
+    pub fn restarts_mut(&mut self) -> &mut Restarts<S::Restarts> {
+        self.restarts.get_mut()
+    }
+
+    /// A node tells of a restart; whether there is a place for it.
+    pub(super) fn note_restart(&self, from: &str, restart: &Restart<'_>) -> bool {
+        self.restarts.borrow_mut().note(from, restart)
     }
 
     /// A node was heard, and has everything up to a revision.

@@ -3,6 +3,7 @@
 use core::borrow::Borrow;
 
 use ringwatch_core::history;
+use ringwatch_core::link::serve::Reported;
 use ringwatch_core::object::Change;
 use ringwatch_core::room::{InPlace, Room};
 use ringwatch_core::slots::{Place, Slots};
@@ -26,6 +27,10 @@ pub trait Shape: Sized + 'static {
     type Room: Room;
     /// The changes of a track that are not complete. If there are more, those who read are sent a difference instead of them.
     type Pending: Slots<Place<Change<Object<Self::Bytes>>>>;
+    /// The last restarts of nodes, and those that are to be passed on.
+    type Restarts: Slots<Place<Reported>>;
+    /// None of them.
+    const NO_RESTARTS: Self::Restarts;
 }
 
 /// Everything in arrays: for firmware, and wherever the size is to be known when it is built.
@@ -60,6 +65,8 @@ impl<
     type Objects = [Slot<Self::Key, FixedObject<BYTES>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<FixedObject<BYTES>>>>; CHANGES];
     type Pending = [Place<Change<FixedObject<BYTES>>>; PENDING];
+    type Restarts = [Place<Reported>; 4];
+    const NO_RESTARTS: Self::Restarts = [const { Place::Free }; 4];
 }
 
 /// Everything in boxes: for programs that learn their sizes when they start.
@@ -79,6 +86,9 @@ impl Shape for Heap {
     type Objects = Box<[Slot<Self::Key, HeapObject>]>;
     type Changes = Box<[Place<history::Entry<Change<HeapObject>>>]>;
     type Pending = Box<[Place<Change<HeapObject>>]>;
+    // Few nodes restart by themselves, so that these are not worth a setting.
+    type Restarts = [Place<Reported>; 64];
+    const NO_RESTARTS: Self::Restarts = [const { Place::Free }; 64];
 }
 
 /// Keeps parts in boxes, as long as they are there.

@@ -4,7 +4,7 @@ use core::cell::Cell;
 use core::time::Duration;
 
 use ringwatch_core::digest::Digest;
-use ringwatch_core::link::frame::{Code, Origin};
+use ringwatch_core::link::frame::{Code, Origin, Restart};
 use ringwatch_core::link::serve::{
     Access, Admission, Begin, LocalReader, OpenError, Request, Source, Step,
 };
@@ -125,6 +125,10 @@ where
 {
     fn admit(&self, node: &str, sealed: bool) -> Admission {
         self.policy().admit(node, sealed)
+    }
+
+    fn restarted(&self, node: &str, restart: &Restart<'_>) -> bool {
+        self.note_restart(node, restart)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use ringwatch_core::link::frame::Code;
 use ringwatch_core::link::node::{Config, Session, Standing, View, Wanted};
+use ringwatch_core::link::serve::{Reported, Restarts};
 use ringwatch_core::link::{Ended, Seed};
-use ringwatch_core::slots::Slots;
+use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::time::Instant;
 
 use super::shape::Shape;
@@ -21,6 +22,8 @@ pub struct Uplink<
     O,
 > {
     session: Session<'a, SUBS, PACKET, KEYS, KEY, O>,
+    /// The number of the restart that the upstream was told of and has not noted.
+    telling: Option<u32>,
 }
 
 impl<'a, const SUBS: usize, const PACKET: usize, const KEYS: usize, const KEY: usize, O>
@@ -39,6 +42,7 @@ where
     ) -> Self {
         Self {
             session: Session::new(config, wanted, object, seed, now),
+            telling: None,
         }
     }
 
@@ -57,6 +61,24 @@ where
     ) -> Option<&'o [u8]> {
         self.session
             .poll_output(&views::<S, SUBS>(tracks), now, out)
+    }
+
+    /// Writes a packet that passes a restart on into the front of `out`; `None` if there is none now. To be called when there is nothing else to
+    /// send, after bytes have come and after a restart was noted.
+    pub fn report<'o, R: Slots<Place<Reported>>>(
+        &mut self,
+        restarts: &mut Restarts<R>,
+        out: &'o mut [u8],
+    ) -> Option<&'o [u8]> {
+        if self.session.noted()
+            && let Some(number) = self.telling.take()
+        {
+            restarts.told(number);
+        }
+        let (number, restart) = restarts.next()?;
+        let bytes = self.session.report(&restart, out)?;
+        self.telling = Some(number);
+        Some(bytes)
     }
 
     /// When to call [`poll_output`](Self::poll_output) although nothing has come.

@@ -39,6 +39,7 @@ pub async fn follow(
     let wanted: Vec<Wanted<'_>> = watches.iter().map(wanted).collect();
     let longest = watches.iter().map(|watch| watch.object_bytes).max();
     let mut waits = backoff();
+    hub.relay.borrow_mut().restarts_mut().pass_on();
     for address in addresses.iter().cycle() {
         if hub.is_stopping() {
             return;
@@ -96,7 +97,12 @@ async fn connect(hub: &Hub, address: &str, session: &mut Session<'_>) -> io::Res
             let len = {
                 let mut relay = hub.relay.borrow_mut();
                 let bytes = session.poll_output(relay.tracks_mut(), now, &mut out);
-                bytes.map(<[u8]>::len)
+                match bytes.map(<[u8]>::len) {
+                    None => session
+                        .report(relay.restarts_mut(), &mut out)
+                        .map(<[u8]>::len),
+                    len => len,
+                }
             };
             let Some(bytes) = len.and_then(|len| out.get(..len)) else {
                 break;
@@ -129,6 +135,8 @@ async fn connect(hub: &Hub, address: &str, session: &mut Session<'_>) -> io::Res
                 hub.changed.notify_waiters();
             }
             () = tokio::time::sleep_until(deadline) => {}
+            // Perhaps a node has restarted.
+            () = hub.changed.notified() => {}
             () = hub.stopped() => {}
         }
     }

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod replay;
+mod restarts;
 mod support;
 mod tls;
 

@@ -13,6 +13,7 @@ pub(super) use self::sent::Sent;
 use super::surface::{Surface, stored_at};
 use crate::body::Body;
 use crate::cache::{Kind, Sample};
+use crate::link::NodeRestarts;
 use crate::reader::Reader;
 
 /// Numbers of one name.
@@ -31,6 +32,7 @@ pub(super) fn answer(
     surface: &Surface,
     in_flight: (usize, usize),
     requests: &Requests,
+    restarts: &NodeRestarts,
 ) -> Response<Body> {
     let mut families: BTreeMap<&str, Family> = BTreeMap::new();
     let mut objects = Vec::new();
@@ -87,6 +89,7 @@ pub(super) fn answer(
     let _ = writeln!(text, "{name}{{request_kind=\"readOnly\"}} {reading}");
     let _ = writeln!(text, "{name}{{request_kind=\"mutating\"}} {writing}");
     requests.write(&mut text);
+    restarts.write(&mut text);
     let mut response = Response::new(Body::from(text));
     let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response

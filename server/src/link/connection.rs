@@ -153,7 +153,7 @@ impl Line {
                 }
                 Poll::Ready(()) => {
                     let bytes = buffer.filled();
-                    self.session.receive(bytes, &*self.keys, &source, now);
+                    self.session.receive(bytes, &source, &source, now);
                     continue;
                 }
                 Poll::Pending => {}

@@ -5,8 +5,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ringwatch_core::digest::{Digest, bucket};
-use ringwatch_core::link::frame::{Code, Origin};
-use ringwatch_core::link::serve::{Begin, Change, Content, OpenError, Request, Source, Step};
+use ringwatch_core::link::frame::{Code, Origin, Restart};
+use ringwatch_core::link::serve::{
+    Access, Admission, Begin, Change, Content, OpenError, Request, Source, Step,
+};
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::{Revision, StartFrom};
 use ringwatch_core::selector::{FieldSelector, LabelSelector, Requirement};
@@ -92,6 +94,16 @@ impl LinkWatch {
             digest.add(object.key(), object.revision());
         }
         digest
+    }
+}
+
+impl Access for CacheSource<'_> {
+    fn admit(&self, node: &str, sealed: bool) -> Admission {
+        self.keys.admit(node, sealed)
+    }
+
+    fn restarted(&self, node: &str, restart: &Restart<'_>) -> bool {
+        self.api.restarts().note(node, restart)
     }
 }
 

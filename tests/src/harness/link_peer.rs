@@ -1,5 +1,6 @@
 //! A hostile peer at either end of the node link.
 
+use core::cell::RefCell;
 use core::time::Duration;
 
 use ringwatch_core::{
@@ -7,12 +8,13 @@ use ringwatch_core::{
     key::Key,
     link::{
         Framing, Seed,
-        frame::Origin,
+        frame::{Cause, Origin, Restart},
         node::{self, Mirror, Security, View, Wanted, projected},
-        serve::{self, Admission, Content, Local, LocalWatch},
+        serve::{self, Access, Admission, Content, Local, LocalWatch, Reported, Restarts},
     },
     object::{Change, Object},
     revision::Revision,
+    slots::Place,
     store::Store,
     time::Instant,
 };
@@ -40,6 +42,19 @@ impl Object for Lamp {
 impl Content for Lamp {
     fn json(&self) -> &[u8] {
         br#"{"kind":"Lamp","spec":{"level":7,"note":"some words that make it longer than a small packet, by a little, at least"}}"#
+    }
+}
+
+/// Lets everybody in, and has room for the restarts of two.
+struct Door(RefCell<Restarts<[Place<Reported>; 2]>>);
+
+impl Access for Door {
+    fn admit(&self, _: &str, _: bool) -> Admission {
+        Admission::Plain
+    }
+
+    fn restarted(&self, node: &str, restart: &Restart<'_>) -> bool {
+        self.0.borrow_mut().note(node, restart)
     }
 }
 
@@ -79,7 +94,9 @@ pub fn serve(data: &[u8]) {
         in_step: Instant::from_millis(0),
     }
     .selecting::<16>();
-    let access = |_: &str, _: bool| Admission::Plain;
+    let mut restarts = Restarts::new([const { Place::Free }; 2]);
+    restarts.pass_on();
+    let access = Door(RefCell::new(restarts));
     let mut now = Instant::from_millis(0);
     let config = serve::Config::default();
     let mut session = serve::Session::<LocalWatch<heapless::String<16>, 16>, Lamp, 3, 512, 2>::new(
@@ -100,6 +117,13 @@ pub fn serve(data: &[u8]) {
             session.ended().is_some() || session.next_deadline() > now,
             "a deadline in the past"
         );
+        // Every other one finds somebody to be passed on to.
+        let mut restarts = access.0.borrow_mut();
+        let next = restarts.next().map(|(number, _)| number);
+        if let Some(number) = next.filter(|number| number % 2 == 0) {
+            restarts.told(number);
+            assert_ne!(restarts.next().map(|(next, _)| next), next);
+        }
     });
 }
 
@@ -131,6 +155,12 @@ pub fn node(data: &[u8]) {
     );
     let mut views: [&mut dyn View; 2] = [&mut first, &mut second];
     let mut out = [0; 320];
+    let mut restart = Restart {
+        node: "b",
+        boot: 1,
+        cause: Cause::Fault,
+        detail: "a fault at 0x00000000",
+    };
     assert!(
         session.poll_output(&views, now, &mut out).is_some(),
         "a hello"
@@ -142,6 +172,15 @@ pub fn node(data: &[u8]) {
         while session.poll_output(&views, now, &mut out).is_some() {
             packets += 1;
             assert!(packets < 100, "it does not come to rest");
+        }
+        if session.report(&restart, &mut out).is_some() {
+            assert!(
+                session.report(&restart, &mut out).is_none(),
+                "told twice at once"
+            );
+        }
+        if session.noted() {
+            restart.boot += 1;
         }
         assert!(
             session.ended().is_some() || session.next_deadline() > now,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringwatch_core::history;
 use ringwatch_core::link::frame::Code;
 use ringwatch_core::link::node::{Config, Security, View, Wanted};
-use ringwatch_core::link::serve::{self, Request};
+use ringwatch_core::link::serve::{self, Reported, Request};
 use ringwatch_core::link::{Ended, Framing, Seed};
 use ringwatch_core::object::{self, Change, Object as _};
 use ringwatch_core::predicate::Scope;
@@ -71,6 +71,8 @@ impl Shape for Memory {
     type Objects = Vec<Slot<String, Object<Blob>>>;
     type Changes = Vec<Place<history::Entry<Change<Object<Blob>>>>>;
     type Pending = Vec<Place<Change<Object<Blob>>>>;
+    type Restarts = [Place<Reported>; 0];
+    const NO_RESTARTS: Self::Restarts = [];
 }
 
 /// What survives a crash.

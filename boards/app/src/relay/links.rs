@@ -133,7 +133,14 @@ impl OnLink<'_> {
                 Either3::First(Ok(0) | Err(_)) => return Lost::Network,
                 Either3::First(Ok(len)) => {
                     let bytes = read.get(..len).unwrap_or_default();
-                    self.relayed.borrow_mut().receive(self.link, bytes, now());
+                    let mut relayed = self.relayed.borrow_mut();
+                    let before = relayed.relay().restarts().count();
+                    relayed.receive(self.link, bytes, now());
+                    for reported in relayed.relay().restarts().since(before) {
+                        let restart = reported.restart();
+                        let (node, detail) = (restart.node, restart.detail);
+                        log::warn!("node {node} restarted after {detail}");
+                    }
                 }
                 Either3::Second(()) | Either3::Third(()) => {}
             }

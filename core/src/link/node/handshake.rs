@@ -4,7 +4,7 @@ use super::state::{Guard, Phase, State};
 use super::{Security, View};
 use crate::link::ended::Ended;
 use crate::link::frame::Code;
-use crate::link::hello::{self, Answer, MAX_HELLO, Offer, Opening, Reply, VERSION};
+use crate::link::hello::{self, Answer, MAX_HELLO, OLDEST, Offer, Opening, Reply, VERSION};
 use crate::link::seal::{Handshake, MESSAGE_OVERHEAD, Seal};
 use crate::slots::Slots;
 use crate::time::Instant;
@@ -21,7 +21,7 @@ where
         now: Instant,
     ) -> Option<usize> {
         let opening = Opening {
-            oldest: VERSION,
+            oldest: OLDEST,
             newest: VERSION,
             sealed: matches!(self.config.security, Security::Sealed(_)),
             name: self.config.name,
@@ -74,7 +74,7 @@ where
             Reply::Refusal(code) => return Err(Ended::Refused(code)),
             Reply::Welcome { version, message } => (version, message),
         };
-        if version != VERSION {
+        if !(OLDEST..=VERSION).contains(&version) {
             return Err(Ended::Here(Code::Version));
         }
         let mut buffer = [0; 16];
@@ -94,6 +94,7 @@ where
             return Err(protocol);
         }
         self.their_longest = answer.packet;
+        self.version = version;
         Ok(())
     }
 }

@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 
-use super::state::{Assembly, Guard, Phase, State};
+use super::state::{Assembly, Guard, Phase, Report, State};
 use super::subscription::{Subscription, plus};
 use super::view::{Bookmark, View};
 use crate::digest::Digest;
 use crate::link::ended::Ended;
 use crate::link::frame::{Body, Code, Control, Event, Frame};
+use crate::link::hello::RESTARTS;
 use crate::revision::Revision;
 use crate::slots::Slots;
 use crate::time::Instant;
@@ -52,6 +53,11 @@ where
                 Frame::Event(event) => self.event(&event, cost, views)?,
                 Frame::Control(Control::Ping { token }) => self.pong = Some(token),
                 Frame::Control(Control::Pong { .. }) => {}
+                Frame::Control(Control::Noted { boot }) if self.version >= RESTARTS => {
+                    if self.report == Report::Told(boot) {
+                        self.report = Report::Noted;
+                    }
+                }
                 Frame::Control(control) => self.control(&control, cost, views, now)?,
             }
         }
@@ -118,6 +124,10 @@ where
                 };
                 let check = view.bookmark(bookmark, now);
                 subscription.bookmarked(revision, ends_snapshot, check, now);
+                // Whoever had no room for a restart may have some now.
+                if let Report::Told(_) = self.report {
+                    self.report = Report::Idle;
+                }
             }
             Control::Kept { key, .. } => {
                 subscription.consume(cost);

@@ -1,13 +1,13 @@
 //! The session: the node's half of the protocol.
 
-use super::state::{Guard, Phase, State};
+use super::state::{Guard, Phase, Report, State};
 use super::subscription::{Stage, Subscription};
 use super::view::View;
 use super::{Config, Wanted};
 use crate::link::dictionary::Received;
 use crate::link::ended::Ended;
-use crate::link::frame::Code;
-use crate::link::hello::{self, MAX_HELLO};
+use crate::link::frame::{Code, Control, Restart};
+use crate::link::hello::{self, MAX_HELLO, OLDEST, RESTARTS};
 use crate::link::liveness::Liveness;
 use crate::link::seal::Seed;
 use crate::link::wire::{self, Receiver, Sender};
@@ -83,10 +83,12 @@ where
                 phase: Phase::Hello,
                 guard: Guard::Before(seed),
                 sender: Sender::new(config.framing),
+                version: OLDEST,
                 longest: wire::longest_in(config.framing, PACKET),
                 their_longest: 0,
                 liveness: Liveness::new(config.silence, now),
                 pong: None,
+                report: Report::Idle,
                 subs: [const { Subscription::NEW }; SUBS],
                 dictionary: Received::new(),
                 object,
@@ -144,23 +146,43 @@ where
                 }
             }
             Phase::Open | Phase::Closing(_) => {
-                let Guard::After(seal) = &state.guard else {
-                    return None;
-                };
-                let limit = limit
-                    .min(state.their_longest.into())
-                    .saturating_sub(seal.overhead());
+                let limit = state.room(limit)?;
                 let len = state.fill(self.packet.get_mut(..limit)?, views, now);
-                let Guard::After(seal) = &mut state.guard else {
-                    return None;
-                };
                 if len == 0 {
                     return None;
                 }
-                seal.seal(&mut self.packet, len)?
+                state.seal(&mut self.packet, len)?
             }
         };
         state.sender.write(self.packet.get(..len)?, out)
+    }
+
+    /// Writes a packet that tells the other end of a restart into the front of `out`, which must be sent before any other. `None` if that cannot be
+    /// done now: the session is not open, the other end knows nothing of restarts, or has been told of one and not [noted](Self::noted) it.
+    ///
+    /// To be called with the same restart, whenever there is nothing else to send, until it is noted: by this session or by another one. An end that has no room for it
+    /// is told again after the next bookmark.
+    pub fn report<'o>(&mut self, restart: &Restart<'_>, out: &'o mut [u8]) -> Option<&'o [u8]> {
+        let state = &mut self.state;
+        if state.phase != Phase::Open || state.version < RESTARTS || state.report != Report::Idle {
+            return None;
+        }
+        let limit = wire::longest_out(state.config.framing, out.len()).min(PACKET);
+        let buffer = self.packet.get_mut(..state.room(limit)?)?;
+        let restart = restart.within(buffer.len());
+        let len = Control::Restarted(restart).encode(buffer).ok()?;
+        let len = state.seal(&mut self.packet, len)?;
+        state.report = Report::Told(restart.boot);
+        state.sender.write(self.packet.get(..len)?, out)
+    }
+
+    /// Whether the other end has taken note of what it was told last; said once.
+    pub fn noted(&mut self) -> bool {
+        let noted = self.state.report == Report::Noted;
+        if noted {
+            self.state.report = Report::Idle;
+        }
+        noted
     }
 
     /// When to call [`poll_output`](Self::poll_output) although nothing has come; [`Instant::NEVER`] if then only.

@@ -18,11 +18,14 @@ pub(super) struct State<'a, const SUBS: usize, const KEYS: usize, const KEY: usi
     pub(super) phase: Phase,
     pub(super) guard: Guard,
     pub(super) sender: Sender,
+    /// Which both ends speak, once it is open.
+    pub(super) version: u8,
     /// The longest packet that this end takes, and the other.
     pub(super) longest: u16,
     pub(super) their_longest: u16,
     pub(super) liveness: Liveness,
     pub(super) pong: Option<u32>,
+    pub(super) report: Report,
     pub(super) subs: [Subscription; SUBS],
     pub(super) dictionary: Received<KEYS, KEY>,
     pub(super) object: O,
@@ -39,6 +42,17 @@ pub(super) enum Phase {
     /// To say goodbye.
     Closing(Code),
     Over(Ended),
+}
+
+/// How far the other end has been told of a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Report {
+    /// Nothing is on its way.
+    Idle,
+    /// It was told of the restart that led to this start, and has not answered.
+    Told(u32),
+    /// It has.
+    Noted,
 }
 
 /// What protects the packets, and what is needed to get there.
@@ -74,6 +88,23 @@ impl<const SUBS: usize, const KEYS: usize, const KEY: usize, O> State<'_, SUBS, 
             Phase::Open => self.phase = Phase::Closing(code),
             Phase::Hello | Phase::Wait(_) => self.phase = Phase::Over(Ended::Here(code)),
             Phase::Closing(_) | Phase::Over(_) => {}
+        }
+    }
+
+    /// How many bytes of frames fit a packet of at most `limit` bytes, once the session is open.
+    pub(super) fn room(&self, limit: usize) -> Option<usize> {
+        let Guard::After(seal) = &self.guard else {
+            return None;
+        };
+        let limit = limit.min(self.their_longest.into());
+        Some(limit.saturating_sub(seal.overhead()))
+    }
+
+    /// Seals the first `len` bytes of a packet; its length.
+    pub(super) fn seal(&mut self, packet: &mut [u8], len: usize) -> Option<usize> {
+        match &mut self.guard {
+            Guard::After(seal) => seal.seal(packet, len),
+            _ => None,
         }
     }
 

@@ -4,7 +4,7 @@ use super::source::{Access, Admission, Source};
 use super::{Phase, State};
 use crate::link::ended::Ended;
 use crate::link::frame::Code;
-use crate::link::hello::{self, Answer, Opening, VERSION};
+use crate::link::hello::{self, Answer, OLDEST, Opening, VERSION};
 use crate::link::seal::Handshake;
 use crate::room::Room;
 use crate::time::Instant;
@@ -41,9 +41,12 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
         now: Instant,
     ) -> Result<usize, Code> {
         let (opening, prologue, message) = Opening::read(packet).ok_or(Code::Protocol)?;
-        if !(opening.oldest..=opening.newest).contains(&VERSION) {
+        // The newest that both know.
+        let version = opening.newest.min(VERSION);
+        if version < opening.oldest.max(OLDEST) {
             return Err(Code::Version);
         }
+        self.version = version;
         let mut handshake = match (access.admit(opening.name, opening.sealed), opening.sealed) {
             (Admission::Sealed(key), true) => {
                 Some(Handshake::new(false, prologue, &key, &self.seed))
@@ -65,15 +68,15 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
             return Err(Code::Unsupported);
         }
         self.dictionary.agree(self.offer.keys, self.offer.key_len);
-        self.frames(frames, true, source, now)?;
+        self.frames(frames, true, access, source, now)?;
 
         let answer = Answer {
-            version: VERSION,
+            version,
             packet: self.longest,
         };
         let mut payload = [0; 8];
         let payload = postcard::to_slice(&answer, &mut payload).map_err(|_| Code::Unsupported)?;
-        hello::write_welcome(VERSION, buffer).ok_or(Code::Unsupported)?;
+        hello::write_welcome(version, buffer).ok_or(Code::Unsupported)?;
         let message = buffer.get_mut(hello::WELCOME_HEAD..).unwrap_or_default();
         let len = match handshake {
             Some(mut handshake) => {

@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 
-use super::super::frame::{Code, Origin};
+use super::super::frame::{Code, Origin, Restart};
 use super::super::seal::PresharedKey;
 use crate::digest::Digest;
 use crate::object::Object;
@@ -15,10 +15,17 @@ use crate::selector::{FieldSelector, LabelSelector};
 use crate::time::Instant;
 use crate::transition::EventKind;
 
-/// Whom to let in.
+/// Whom to let in, and what becomes of those who did.
 pub trait Access {
     /// What a node with this name must bring; `sealed` is how it wants to talk.
     fn admit(&self, node: &str, sealed: bool) -> Admission;
+
+    /// A node that is here tells of a restart, its own or that of one behind it. Whether it is taken note of: if not, it is told again. The same may be told
+    /// more than once; [`Restarts`](super::Restarts) knows.
+    fn restarted(&self, node: &str, restart: &Restart<'_>) -> bool {
+        let _ = (node, restart);
+        true
+    }
 }
 
 impl<F: Fn(&str, bool) -> Admission> Access for F {

@@ -153,6 +153,13 @@ for token in range(packets):
     assert (answer.name, answer.token) == ("Pong", token), answer
 print("PONG")
 
+print("# a restart is noted, however often it is told")
+restart = Frame(name="Restarted", node="", boot=3, cause=("Stack",), detail="the stack was too deep")
+for _ in range(2):
+    session.send(restart)
+    (noted,) = session.receive()
+    print(noted.name.upper(), noted.boot)
+
 print("# what is refused")
 session.send(View("configmaps", scope, labels="tier in").subscribe())
 follow(session, latest, "Failed")
@@ -160,6 +167,15 @@ session.send(View("configmaps", ("Namespace", "kube-system")).subscribe())
 follow(session, latest, "Failed")
 session.send(View("spoons").subscribe())
 follow(session, latest, "Failed")
+old = connect(view, versions=(1, 1))
+follow(old, view, "Bookmark")
+old.send(restart)
+(goodbye,) = old.receive()
+print("VERSION", old.version, goodbye.name.upper(), *goodbye.code)
+try:
+    connect(view, versions=(3, 9))
+except Refused as error:
+    print("REFUSED", error)
 try:
     Node("heater-1", bytes(32)).connect((host, int(port)), view.subscribe())
 except Refused as error:

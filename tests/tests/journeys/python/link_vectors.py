@@ -9,7 +9,7 @@ from noise.connection import Keypair
 
 FOLDER = Path(sys.argv[1])
 # Words of the notation that are around a value rather than one.
-AROUND = {"Control", "Origin", "Revision", "Some", "Known", "New", "Whole", "First"}
+AROUND = {"Control", "Origin", "Revision", "Some", "Known", "New", "Whole", "First", "Restart"}
 
 
 def sections(file):
@@ -80,6 +80,10 @@ assert exchange[0] == ("node", stream(node.hello(asked))), "Hello"
 node.welcome(exchange[1][1][2:])
 seen = [notice for frame in node.open(exchange[2][1][2:]) for notice in view.apply(frame)]
 assert seen == [("Started", "Snapshot", None), ("Added", "a/x", bytes([1, 1, 0, 0])), ("Bookmark", "equal", 0)], seen
+restarted = decode(Bytes(b"\x0e\0\2\2\0"))
+assert exchange[3] == ("node", stream(node.seal(restarted))), "Restarted"
+(noted,) = node.open(exchange[4][1][2:])
+assert (noted.name, noted.boot, node.version) == ("Noted", 2, 2), noted
 goodbye = decode(Bytes(b"\6\0"))
-assert exchange[3] == ("node", stream(node.seal(goodbye))), "Goodbye"
+assert exchange[5] == ("node", stream(node.seal(goodbye))), "Goodbye"
 print(frames, "frames,", refused, "refused,", packets, "packets,", len(exchange), "of a sealed session")

@@ -3,6 +3,7 @@
 import re
 import socket
 import struct
+import unicodedata
 import zlib
 from collections import namedtuple
 from types import SimpleNamespace as Frame
@@ -75,6 +76,17 @@ def read_key(data):
     return key
 
 
+def line(longest):
+    """A text of one line."""
+
+    def read(data):
+        text = read_text(data)
+        check(len(text.encode()) <= longest and not any(unicodedata.category(c) == "Cc" for c in text), "not a line")
+        return text
+
+    return Type(read, TEXT.write)
+
+
 def read_flag(data):
     value = U8.read(data)
     check(value < 2, "neither true nor false")
@@ -124,6 +136,7 @@ CODE = choice(**dict.fromkeys(CODES.split(), ()))
 SCOPE = choice(Resource=(), Namespace=(TEXT,), Object=(KEY,))
 MODE = choice(Every=(), Latest=())
 START = choice(Snapshot=(), Continue=(EIGHT, U64, KEY), Resume=(EIGHT, U64, option(EIGHT)), Repair=(EIGHT,))
+CAUSE = choice(Panic=(), Fault=(), Stack=(), Watchdog=(), Other=())
 HOW = choice(Snapshot=(), Continued=(), Resumed=(), Difference=(BUCKETS, U64))
 
 FRAMES = [
@@ -142,6 +155,8 @@ FRAMES = [
     ("TooLarge", dict(sub=SUB, revision=U64, key=KEY, size=U32)),
     ("Part", dict(bytes=BLOB)),
     ("Failed", dict(sub=SUB, round=ROUND, code=CODE, detail=U32)),
+    ("Restarted", dict(node=line(127), boot=U32, cause=CAUSE, detail=line(120))),
+    ("Noted", dict(boot=U32)),
 ]  # fmt: skip
 KINDS = ("Added", "Modified", "Deleted")
 
@@ -243,8 +258,9 @@ def bucket(key, count):
 class Node:
     """A sealed session over TCP."""
 
-    def __init__(self, name, secret, packet=512, objects=65536, slots=16, longest_key=64):
-        self.opening = b"RW\1\1\1" + TEXT.write(name)
+    def __init__(self, name, secret, packet=512, objects=65536, slots=16, longest_key=64, versions=(1, 2)):
+        self.versions = versions
+        self.opening = b"RW" + bytes(versions) + b"\1" + TEXT.write(name)
         self.noise = NoiseConnection.from_name(NOISE)
         self.noise.set_as_initiator()
         self.noise.set_psks(secret)
@@ -257,9 +273,10 @@ class Node:
         return self.opening + bytes(self.noise.write_message(self.limits + b"".join(map(encode, frames))))
 
     def welcome(self, packet):
-        check(packet[:3] == b"RW\1", packet.hex(" "))
+        self.version = packet[2]
+        check(packet[:2] == b"RW" and self.versions[0] <= self.version <= self.versions[1], packet.hex(" "))
         data = Bytes(self.noise.read_message(packet[3:]))
-        check(U8.read(data) == 1 and U16.read(data) >= 512, "a Welcome that is none")
+        check(U8.read(data) == self.version and U16.read(data) >= 512, "a Welcome that is none")
 
     def connect(self, address, *frames):
         self.socket = socket.create_connection(address, timeout=30)
