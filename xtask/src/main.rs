@@ -200,6 +200,8 @@ enum Benchmark {
     Edge,
     /// The embedded store: writes with and without fsync, and opening
     Embedded,
+    /// Firmware in QEMU: how late a change is at a node, and how many pass through a relay
+    Firmware,
     /// Kinds of one's own: 500 definitions with 20 objects each
     Kinds,
     /// The server as a process: fan-out, lists, memory, start, beside a bare loop over sockets
@@ -225,6 +227,7 @@ fn main() -> ExitCode {
             Benchmark::Edge => bench::program("ringwatch-edge", "edge")
                 .and_then(|()| bench::program("ringwatch-edge", "running")),
             Benchmark::Embedded => bench::program("ringwatch-server", "embedded"),
+            Benchmark::Firmware => test::bench_firmware(),
             Benchmark::Kinds => bench::program("ringwatch-server", "kinds"),
             Benchmark::Server => bench::program("ringwatch-server", "server"),
         },

@@ -146,6 +146,19 @@ pub(crate) fn soak(minutes: u64) -> Result<()> {
         .args(["--test", "firmware", "none_is_lost", "--", "--nocapture"]))
 }
 
+/// How late a change is at a node in QEMU, and how many pass through a relay there.
+pub(crate) fn bench_firmware() -> Result<()> {
+    let mut command = cargo_in("");
+    provide_boards(&mut command)?;
+    run(command.args([
+        "bench",
+        "--package",
+        "ringwatch-tests",
+        "--bench",
+        "firmware",
+    ]))
+}
+
 /// Tells `command`, which runs the tests of firmware, where everything is. Images over their budget are an error.
 fn provide_boards(command: &mut Command) -> Result<()> {
     versioned::provide(kubectl::VERSIONS, command)?;

@@ -12,12 +12,13 @@ use std::time::Instant;
 
 use ringwatch_tests::etcd::Folder;
 
-use crate::PATIENCE;
-use crate::site::variable;
+use crate::given::variable;
+use crate::programs::PATIENCE;
 
 /// A board, as QEMU has it.
 pub(crate) struct Machine {
     name: &'static str,
+    pub(crate) chip: &'static str,
     /// How its QEMU is found.
     qemu: &'static str,
     arguments: &'static str,
@@ -28,6 +29,7 @@ pub(crate) struct Machine {
 
 pub(crate) const AN385: Machine = Machine {
     name: "mps2-an385",
+    chip: "Cortex-M3",
     qemu: "RINGWATCH_QEMU_ARM",
     arguments: "-nic user,model=lan9118,id=cable",
     node: "RINGWATCH_NODE_MPS2_AN385",
@@ -35,12 +37,14 @@ pub(crate) const AN385: Machine = Machine {
 };
 pub(crate) const AN386: Machine = Machine {
     name: "mps2-an386",
+    chip: "Cortex-M4F",
     node: "RINGWATCH_NODE_MPS2_AN386",
     relay: "RINGWATCH_RELAY_MPS2_AN386",
     ..AN385
 };
 pub(crate) const RISCV: Machine = Machine {
     name: "virt",
+    chip: "RISC-V",
     qemu: "RINGWATCH_QEMU_RISCV",
     arguments: "-m 32M -bios none -global virtio-mmio.force-legacy=false -netdev user,id=cable -device virtio-net-device,netdev=cable",
     node: "RINGWATCH_NODE_RISCV_VIRT",
@@ -62,7 +66,7 @@ impl Machine {
 /// A board that runs. It ends with this value.
 pub(crate) struct Node {
     child: Child,
-    lines: Receiver<String>,
+    lines: Receiver<(Instant, String)>,
     said: Vec<String>,
     monitor: UnixStream,
     _folder: Folder,
@@ -110,7 +114,7 @@ impl Node {
             lines.for_each(|line| {
                 record_stack(&record, &line);
                 // Who does not listen any more has seen enough.
-                drop(sender.send(line.trim_end().to_owned()));
+                drop(sender.send((Instant::now(), line.trim_end().to_owned())));
             });
         });
         let monitor = connect(&monitor);
@@ -123,6 +127,11 @@ impl Node {
         }
     }
 
+    /// The number of QEMU's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until it says something with this text in it.
     pub(crate) fn until(&mut self, text: &str) {
         self.next(text);
@@ -130,7 +139,8 @@ impl Node {
 
     /// What it has said last with this text in it: what comes after the text.
     pub(crate) fn last(&mut self, text: &str) -> &str {
-        self.said.extend(self.lines.try_iter());
+        self.said
+            .extend(self.lines.try_iter().map(|(_, line)| line));
         let mut said = self.said.iter().rev();
         said.find_map(|line| Some(line.split_once(text)?.1))
             .unwrap_or("not said")
@@ -138,15 +148,20 @@ impl Node {
 
     /// The next line with this text in it.
     pub(crate) fn next(&mut self, text: &str) -> String {
+        self.next_at(text).1
+    }
+
+    /// The same, and when it came.
+    pub(crate) fn next_at(&mut self, text: &str) -> (Instant, String) {
         let end = Instant::now() + PATIENCE;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let Ok(line) = self.lines.recv_timeout(left) else {
+            let Ok((at, line)) = self.lines.recv_timeout(left) else {
                 panic!("it does not say {text:?}, but:\n{}", self.said.join("\n"));
             };
             self.said.push(line.clone());
             if line.contains(text) {
-                return line;
+                return (at, line);
             }
         }
     }

@@ -3,7 +3,9 @@
 //! Nothing is mocked: the server is the program as a user starts it, objects are written by `kubectl`, the node is the image that would be flashed, sealed with its
 //! own key. What the firmware prints is compared with what the API has, line by line and by the digest.
 
+#[allow(dead_code, reason = "the bench asks it more")]
 mod board;
+mod given;
 #[path = "../relay/http.rs"]
 mod http;
 #[path = "../journeys/program.rs"]
@@ -14,14 +16,11 @@ mod program;
 mod programs;
 mod site;
 mod soak;
-
-use std::time::Duration;
+mod writer;
 
 use board::{AN385, AN386, RISCV};
+use given::simulated;
 use site::Site;
-
-/// Longer than anything here should take, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 #[test]
 fn a_cortex_m3_sees_what_kubectl_wrote() {
@@ -164,7 +163,9 @@ fn a_relay_on_a_riscv_serves_four_nodes() {
 fn relays_on(machine: &board::Machine) {
     let site = Site::start("gateway");
     site.write("boiler", 60, "auto");
-    let known = ["one", "two", "many-0", "many-1"];
+    let simulated = simulated("many", 2);
+    let known = simulated.iter().map(String::as_str);
+    let known: Vec<_> = ["one", "two"].into_iter().chain(known).collect();
     let (mut relay, port) = site.boot_relay(machine, &known);
     relay.until(&site.relay_in_step());
     let mut boards =

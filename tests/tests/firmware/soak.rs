@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 use ringwatch_tests::etcd::Folder;
 
 use crate::board::AN385;
-use crate::http::Http;
+use crate::given::{admitted, boot_node, boot_relay};
 use crate::programs::Server;
-use crate::site::{admitted, boot_node, boot_relay};
+use crate::writer::Writer;
 
 const PER_SECOND: u64 = 50;
-const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
 #[test]
 fn fifty_changes_a_second_and_none_is_lost() {
@@ -27,15 +26,8 @@ fn fifty_changes_a_second_and_none_is_lost() {
     let keys = folder.path().join("nodes.toml");
     fs::write(&keys, admitted("gateway")).expect("a key file");
     let server = Server::start(folder.path(), &keys, None);
-    let mut http = Http::new(server.http);
-    let mut write = |method: &str, path: &str, setpoint: u64| {
-        let spec = format!(
-            r#"{{"metadata":{{"name":"boiler"}},"spec":{{"leaseDurationSeconds":{setpoint},"holderIdentity":"auto"}}}}"#
-        );
-        let (status, body) = http.ask(method, path, &spec).expect("the server answers");
-        assert!(status < 300, "{status} {body}");
-    };
-    write("POST", LEASES, 1);
+    let mut writer = Writer::new(server.http);
+    writer.create("boiler", 1);
     let (mut relay, port) = boot_relay(folder.path(), &AN385, "gateway", server.link, &["heater"]);
     let mut node = boot_node(folder.path(), &AN385, "heater", port);
     node.until("set default/boiler 1 auto default");
@@ -46,7 +38,7 @@ fn fifty_changes_a_second_and_none_is_lost() {
         let due = begin + Duration::from_secs(1) * (setpoint - 1) as u32 / PER_SECOND as u32;
         // The pace of the writes, not a wait for something.
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        write("PATCH", &format!("{LEASES}/boiler"), setpoint);
+        writer.set("boiler", setpoint);
     }
     let took = begin.elapsed();
     // In this order, and each of them.
