@@ -37,6 +37,7 @@ use tokio::sync::watch::Sender;
 use crate::backoff::Backoff;
 use crate::cache;
 use crate::definitions;
+use crate::link::NodeRestarts;
 use crate::objects::definitions::Follower;
 use crate::objects::{Objects, namespaces};
 use crate::process::Parts;
@@ -53,6 +54,8 @@ pub struct Api {
     compressed: list::Compressed,
     /// What was asked so far.
     requests: metrics::Requests,
+    /// What nodes have reported.
+    restarts: NodeRestarts,
     /// Whether what every cluster has is there.
     settled: Sender<bool>,
     /// The newest definition of a kind that is served as it says; none before all are.
@@ -87,6 +90,7 @@ impl Api {
             surface: RwLock::new(Arc::new(surface)),
             compressed: list::Compressed::default(),
             requests: metrics::Requests::default(),
+            restarts: NodeRestarts::default(),
             settled: Sender::new(false),
             kinds: Sender::new(None),
             parts,
@@ -113,6 +117,11 @@ impl Api {
         let next = Arc::new(before.with_custom(custom));
         *self.surface.write().unwrap_or_else(PoisonError::into_inner) = next.clone();
         before.end_unlike(&next);
+    }
+
+    /// What nodes report of themselves.
+    pub(crate) const fn restarts(&self) -> &NodeRestarts {
+        &self.restarts
     }
 
     /// What is served now.

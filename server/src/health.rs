@@ -10,6 +10,7 @@
 //! assert_eq!(Endpoint::parse("/readyz/ping").unwrap().answer("", &checks).status(), 200);
 //! ```
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -103,6 +104,11 @@ impl<'a> Endpoint<'a> {
         let excluded = |name: &str| parameters().any(|pair| pair == ("exclude", name));
         let mut lines = String::new();
         let mut failed = false;
+        let known = |name: &str| checks.iter().any(|check| check.name == name);
+        let unknown: BTreeSet<_> = parameters()
+            .filter(|(key, name)| *key == "exclude" && !name.is_empty() && !known(name))
+            .map(|(_, name)| format!("{name:?}"))
+            .collect();
         for check in checks {
             let _ = match (excluded(check.name), check.ok) {
                 (true, _) => writeln!(lines, "[+]{} excluded: ok", check.name),
@@ -112,6 +118,11 @@ impl<'a> Endpoint<'a> {
                     writeln!(lines, "[-]{} failed: {}", check.name, check.otherwise)
                 }
             };
+        }
+        if !unknown.is_empty() {
+            let unknown = Vec::from_iter(unknown).join(",");
+            let words = "warn: some health checks cannot be excluded: no matches for";
+            let _ = writeln!(lines, "{words} {unknown}");
         }
         if failed {
             let _ = writeln!(lines, "{name} check failed");

@@ -135,7 +135,10 @@ impl Offer {
 
     /// The types that can be had, as a refusal lists them.
     fn listed(&self) -> String {
-        let known = Media::ALL.into_iter().filter(|media| self.encodes(*media));
+        // Protobuf is among them even where only the metadata can be had in it, as upstream lists it.
+        let known = Media::ALL
+            .into_iter()
+            .filter(|media| *media == Media::Protobuf || self.encodes(*media));
         let names = known.map(|media| match self.request {
             Request::Watch => format!("{};stream=watch", media.as_str()),
             _ => media.as_str().to_owned(),
@@ -274,9 +277,13 @@ fn transformed(
         }
         "PartialObjectMetadata" | "PartialObjectMetadataList" if watched_yaml => Ok(None),
         // The wrong one of the two is refused, not passed over: the client is mistaken in its request.
-        "PartialObjectMetadata" if offer.request == Request::List => Err(NotAcceptable::IsList),
+        "PartialObjectMetadata" if offer.request == Request::List => Err(NotAcceptable::IsList {
+            kind: String::new(),
+        }),
         "PartialObjectMetadataList" if offer.request != Request::List => {
-            Err(NotAcceptable::IsNoList)
+            Err(NotAcceptable::IsNoList {
+                kind: String::new(),
+            })
         }
         "PartialObjectMetadata" | "PartialObjectMetadataList" => Ok(Some(Form::Metadata(version))),
         _ => Ok(None),
@@ -299,9 +306,31 @@ pub enum NotAcceptable {
         listed: String,
     },
     /// The metadata of one object was asked for, and it is a list.
-    IsList,
+    IsList {
+        /// Of what; empty if nobody has said.
+        kind: String,
+    },
     /// A list of metadata was asked for, and it is one object.
-    IsNoList,
+    IsNoList {
+        /// Which; empty if nobody has said.
+        kind: String,
+    },
+}
+
+impl NotAcceptable {
+    /// The refusal, with the kind of object that was asked for.
+    #[must_use]
+    pub fn about(self, kind: &str) -> Self {
+        match self {
+            Self::IsList { .. } => Self::IsList {
+                kind: format!("{kind}List"),
+            },
+            Self::IsNoList { .. } => Self::IsNoList {
+                kind: kind.to_owned(),
+            },
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for NotAcceptable {
@@ -323,14 +352,27 @@ impl fmt::Display for NotAcceptable {
             Self::Types { listed } => {
                 write!(f, "only the following media types are accepted: {listed}")
             }
-            Self::IsList => f.write_str(
-                "you requested PartialObjectMetadata, but the requested object is a list",
-            ),
-            Self::IsNoList => f.write_str(
-                "you requested PartialObjectMetadataList, but the requested object is not a list",
-            ),
+            Self::IsList { kind } => {
+                f.write_str(
+                    "you requested PartialObjectMetadata, but the requested object is a list",
+                )?;
+                in_brackets(kind, f)
+            }
+            Self::IsNoList { kind } => {
+                f.write_str(
+                    "you requested PartialObjectMetadataList, but the requested object is not a list",
+                )?;
+                in_brackets(kind, f)
+            }
         }
     }
+}
+
+fn in_brackets(kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if kind.is_empty() {
+        return Ok(());
+    }
+    write!(f, " ({kind})")
 }
 
 impl Error for NotAcceptable {}

@@ -11,6 +11,7 @@ use ringwatch_core::revision::Revision;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::negotiate::{NotAcceptable, UnsupportedMediaType};
 use crate::resources::Resource;
 use crate::validation::{self, Invalid};
 
@@ -139,9 +140,14 @@ impl Failure {
         Self::new(405, "MethodNotAllowed", message).about(resource, "")
     }
 
-    /// The answer cannot be given in a form that the client takes.
-    pub fn not_acceptable(message: impl Into<String>) -> Self {
-        Self::new(406, "NotAcceptable", message)
+    /// The answer cannot be given in a form that the client takes. The router, which refuses what nobody knows, has empty
+    /// details as in everything that it refuses.
+    pub fn not_acceptable(why: &NotAcceptable) -> Self {
+        let failure = Self::new(406, "NotAcceptable", why.to_string());
+        match why {
+            NotAcceptable::Router { .. } => failure.with(Details::default()),
+            _ => failure,
+        }
     }
 
     /// An object of that name is there. `deleting`: but not for long.
@@ -186,8 +192,17 @@ impl Failure {
     }
 
     /// The body is in no form that is understood.
-    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
-        Self::new(415, "UnsupportedMediaType", message)
+    pub fn unsupported_media_type(why: &UnsupportedMediaType) -> Self {
+        Self::new(415, "UnsupportedMediaType", why.to_string())
+    }
+
+    /// The patch is in an encoding that nobody knows. Before the built-in kinds it is the router that says so.
+    pub fn unsupported_patch(why: &UnsupportedMediaType, resource: &Resource) -> Self {
+        if resource.is_custom() {
+            return Self::unsupported_media_type(why);
+        }
+        let message = "415: Unsupported Media Type";
+        Self::new(415, "UnsupportedMediaType", message).with(Details::default())
     }
 
     /// The object breaks rules.

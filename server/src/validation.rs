@@ -158,6 +158,7 @@ pub fn update_status(resource: &Resource, object: &Value, old: &Value) -> Vec<In
     custom(resource, object, Some(old), &mut faults);
     if !resource.is_custom() {
         definitions::check_status(&resource.kind, object, &mut faults);
+        kinds::check_status(&resource.kind, object, &mut faults);
     }
     faults.0
 }

@@ -15,7 +15,7 @@ pub(super) fn read(
     builtin: bool,
 ) -> Result<Parsed, Failure> {
     let media = negotiate::content_type(content_type, builtin)
-        .map_err(|error| Failure::unsupported_media_type(error.to_string()))?;
+        .map_err(|error| Failure::unsupported_media_type(&error))?;
     match media {
         Media::Json => schema::parse(body).map_err(|error| Failure::bad_request(error.to_string())),
         Media::Yaml => read_yaml(body).map_err(|error| Failure::bad_request(error.to_string())),

@@ -1,5 +1,7 @@
 //! What the server says of itself: discovery, OpenAPI, version, health.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 
@@ -34,8 +36,8 @@ pub(super) fn discovery(
         table: false,
         ..Offer::built_in(request)
     };
-    let answer = negotiate::accept(head.accept, &offer)
-        .map_err(|why| Failure::not_acceptable(why.to_string()))?;
+    let answer =
+        negotiate::accept(head.accept, &offer).map_err(|why| Failure::not_acceptable(&why))?;
     let style = match answer.form {
         Form::Discovery => Style::V2,
         _ => Style::Plain,
@@ -152,6 +154,37 @@ fn typed(body: Body, content_type: &'static str) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+/// `/`: what else there is.
+pub(super) fn paths(surface: &Surface) -> Response<Body> {
+    let groups = surface.catalog.groups().iter();
+    let versions = groups.flat_map(|group| {
+        let own = match group.name.is_empty() {
+            true => "/api".to_owned(),
+            false => format!("/apis/{}", group.name),
+        };
+        let versions = group.versions.iter();
+        let versions = versions.map(|version| format!("/{}", version.path()));
+        std::iter::once(own).chain(versions).collect::<Vec<_>>()
+    });
+    let others = [
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+    ];
+    let all: BTreeSet<String> = others
+        .map(str::to_owned)
+        .into_iter()
+        .chain(versions)
+        .collect();
+    let body = serde_json::json!({ "paths": all }).to_string();
+    typed(Body::from(indented(body.as_bytes())), "application/json")
 }
 
 /// `/version`.

@@ -20,7 +20,7 @@ use crate::health::{Check, Endpoint, Question};
 use crate::negotiate;
 use crate::objects::create::uuid;
 use crate::resources::path::{self, PathError};
-use crate::resources::{Route, Target};
+use crate::resources::{Route, Target, Verb};
 use crate::serve::{Handler, Incoming, Kind, Peer};
 use crate::status::Failure;
 use crate::storage::Got;
@@ -124,19 +124,22 @@ impl Api {
         let reads = matches!(*asked.method, Method::GET | Method::HEAD);
         let Route::Resource(target) = &route else {
             asked.check_path()?;
-            if !reads {
-                return Err(Failure::method_not_allowed());
-            }
             timeout::allowed(&query, self.parts.settings.request_timeout)?;
             let _place = match self.parts.in_flight.admit(Kind::ReadOnly) {
                 Ok(place) => place,
                 Err(busy) => return Ok(busy.response()),
             };
-            if route == Route::NonResource {
-                return Ok(self.other(asked).await);
-            }
-            let found = documents::discovery(&surface, &route, &query, asked.head)?;
-            return Ok(found.unwrap_or_else(nothing_here));
+            let found = match route {
+                Route::NonResource => Some(self.other(asked).await),
+                _ => documents::discovery(&surface, &route, &query, asked.head)?,
+            };
+            let found = found.unwrap_or_else(nothing_here);
+            // What is not there takes no method at all.
+            return match found.status() {
+                StatusCode::NOT_FOUND => Ok(found),
+                _ if !reads => Err(Failure::method_not_allowed()),
+                _ => Ok(found),
+            };
         };
         let Some(verb) = verb(asked.method, target, &query) else {
             asked.check_path()?;
@@ -228,10 +231,11 @@ impl Api {
         }
         let surface = self.surface();
         match asked.path.trim_end_matches('/') {
+            "" => documents::paths(&surface),
             "/version" => documents::version(),
             "/metrics" => {
                 let in_flight = self.parts.in_flight.counts();
-                metrics::answer(&surface, in_flight, &self.requests)
+                metrics::answer(&surface, in_flight, &self.requests, &self.restarts)
             }
             path => documents::openapi(&surface, path, asked.head).unwrap_or_else(nothing_here),
         }
@@ -276,7 +280,9 @@ fn verb(method: &Method, target: &Target, query: &Query<'_>) -> Option<&'static 
         Method::PUT if named => Some("update"),
         Method::PATCH if named => Some("patch"),
         Method::DELETE if named => Some("delete"),
-        Method::DELETE => Some("deletecollection"),
+        Method::DELETE if target.resource.verbs.contains(Verb::DeleteCollection) => {
+            Some("deletecollection")
+        }
         _ => None,
     }
 }

@@ -135,7 +135,7 @@ pub(super) fn rendition(
     offer.protobuf = resource.protobuf;
     offer.table = resource.storage.is_some();
     let answer = negotiate::accept(head.accept, &offer)
-        .map_err(|error| Failure::not_acceptable(error.to_string()))?;
+        .map_err(|why| Failure::not_acceptable(&why.about(&resource.kind)))?;
     let include = match answer.form {
         negotiate::Form::Table(_) => Include::parse(query.text("includeObject"))
             .map_err(|error| Failure::bad_request(error.to_string()))?,

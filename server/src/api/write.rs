@@ -125,7 +125,7 @@ impl Given<'_> {
             ]
         };
         let format = negotiate::patch_type(self.head.content_type, offered)
-            .map_err(|error| Failure::unsupported_media_type(error.to_string()))?;
+            .map_err(|error| Failure::unsupported_patch(&error, at.resource))?;
         if format == Patch::Apply {
             return self.apply(at).await;
         }

@@ -58,13 +58,11 @@ pub fn content_type(header: Option<&str>, protobuf: bool) -> Result<Media, Unsup
 /// [`UnsupportedMediaType`] if it is none of those `offered`: a 415.
 pub fn patch_type(header: Option<&str>, offered: &[Patch]) -> Result<Patch, UnsupportedMediaType> {
     let name = media_type(header).unwrap_or("");
-    let known = Patch::ALL
+    Patch::ALL
         .into_iter()
-        .filter(|patch| offered.contains(patch));
-    known
-        .clone()
+        .filter(|patch| offered.contains(patch))
         .find(|patch| patch.as_str().eq_ignore_ascii_case(name))
-        .ok_or_else(|| UnsupportedMediaType::new(known.map(Patch::as_str)))
+        .ok_or_else(|| UnsupportedMediaType::of_patch(offered))
 }
 
 /// The type without its parameters; `None` if there is none.
@@ -81,6 +79,13 @@ pub struct UnsupportedMediaType {
 }
 
 impl UnsupportedMediaType {
+    /// A patch that is none of those `offered`.
+    pub fn of_patch(offered: &[Patch]) -> Self {
+        let known = Patch::ALL.into_iter();
+        let known = known.filter(|patch| offered.contains(patch));
+        Self::new(known.map(Patch::as_str))
+    }
+
     fn new(offered: impl Iterator<Item = &'static str>) -> Self {
         Self {
             listed: offered.collect::<Vec<_>>().join(", "),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::meta;
 use super::options::FieldValidation;
+use crate::codec::{self, omit};
 use crate::definitions::Custom;
 use crate::resources::Resource;
 use crate::schema::decode::{remarks, strict_message};
@@ -135,6 +136,9 @@ impl Expected {
             Some(definition) => decode(value, definition),
             None => self.check_metadata(value),
         };
+        if unknown.is_ok() {
+            self.leave_out_empties(value);
+        }
         let schema = match &self.custom {
             Some(custom) => custom.schema()?,
             None => None,
@@ -157,7 +161,7 @@ impl Expected {
         let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
         let [kind, version] = [text("kind"), text("apiVersion")];
         if self.schema.is_none() {
-            return self.check_custom_kind(kind, version);
+            return self.check_custom_kind(kind, version, meta::text(value, "name"));
         }
         if !version.is_empty() && version != self.api_version {
             return Err(Failure::bad_request(format!(
@@ -175,7 +179,7 @@ impl Expected {
     }
 
     /// Custom kinds must say what they are.
-    fn check_custom_kind(&self, kind: &str, version: &str) -> Result<(), Failure> {
+    fn check_custom_kind(&self, kind: &str, version: &str, name: &str) -> Result<(), Failure> {
         for (field, found) in [("Kind", kind), ("apiVersion", version)] {
             if found.is_empty() {
                 let message = format!("Object '{field}' is missing in the object provided");
@@ -196,10 +200,26 @@ impl Expected {
                 detail: format!("must be {}", self.kind),
             };
             let (group, _) = self.api_version.split_once('/').unwrap_or_default();
-            let message = format!("{}.{group} \"\" is invalid: {fault}", self.kind);
-            return Err(Failure::new(422, "Invalid", message));
+            return Err(Failure::invalid_as(&self.kind, group, name, &fault));
         }
         Ok(())
+    }
+
+    /// What is empty is as good as absent. Of custom kinds, only the metadata has a type that says so.
+    fn leave_out_empties(&self, value: &mut Value) {
+        let (message, object) = match self.schema {
+            Some(_) => (
+                codec::schema::kind(&self.api_version, &self.kind),
+                Some(value),
+            ),
+            None => (
+                codec::schema::message(OBJECT_META),
+                value.get_mut("metadata"),
+            ),
+        };
+        if let (Some(message), Some(Value::Object(object))) = (message, object) {
+            omit::empties(message, object);
+        }
     }
 
     fn check_metadata(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {

@@ -71,6 +71,9 @@ impl Objects {
                     };
                     return Ok((Change::Delete, note));
                 }
+                Ok(_) if options.ignore_read_error => {
+                    return Err(Failure::is_readable(resource, at.name));
+                }
                 old => old?,
             };
             let (change, object, stored, verdict) =

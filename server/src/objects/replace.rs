@@ -8,7 +8,7 @@ use super::body::Expected;
 use super::options::WriteOptions;
 use super::update::{self, Next, Part};
 use super::{Address, Answer, Objects, create, encode, meta, ttl};
-use crate::negotiate;
+use crate::negotiate::{self, UnsupportedMediaType};
 use crate::patch::Patch;
 use crate::schema::{self, Parsed};
 use crate::status::Failure;
@@ -247,12 +247,8 @@ impl<'a> Prepared<'a> {
                     ],
                     None => &[negotiate::Patch::Json, negotiate::Patch::Merge],
                 };
-                let refusal = negotiate::patch_type(Some(body.format.as_str()), offered);
-                let message = refusal
-                    .err()
-                    .map(|error| error.to_string())
-                    .unwrap_or_default();
-                return Err(Failure::unsupported_media_type(message));
+                let refusal = UnsupportedMediaType::of_patch(offered);
+                return Err(Failure::unsupported_media_type(&refusal));
             }
         };
         let patch = patch.map_err(|error| Failure::patch(&error))?;

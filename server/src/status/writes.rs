@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Cause, Details, Failure};
 use crate::managed::{Conflict, Conflicts};
+use crate::objects::options::IGNORE_READ_ERROR;
 use crate::patch;
 use crate::resources::Resource;
 use crate::storage::StorageError;
@@ -43,6 +44,18 @@ impl Failure {
         Self::new(409, "AlreadyExists", message)
             .about(resource, name)
             .retry_after(1)
+    }
+
+    /// What can be read is not deleted in the way that is for what cannot.
+    pub fn is_readable(resource: &Resource, name: &str) -> Self {
+        let fault = Invalid {
+            field: IGNORE_READ_ERROR.to_owned(),
+            reason: Reason::Invalid,
+            value: Some(true.into()),
+            detail: "unsafe deletion is not allowed because the object is decodable from storage"
+                .to_owned(),
+        };
+        Self::invalid_as(&resource.plural, &resource.group, name, &fault)
     }
 
     /// What a deletion presupposes does not hold. Unlike all other conflicts it names the kind.
@@ -127,10 +140,13 @@ impl Failure {
 
     /// A resourceVersion in an object is no number.
     pub fn bad_revision(text: &str) -> Self {
-        let message = format!(
-            "metadata.resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-        );
-        Self::bad_request(message)
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let why = if digits {
+            "value out of range"
+        } else {
+            "invalid syntax"
+        };
+        Self::bad_request(format!("strconv.ParseUint: parsing {text:?}: {why}"))
     }
 
     /// The body is no object.

@@ -32,6 +32,24 @@ pub(super) fn check_update(kind: &str, object: &Value, old: &Value, faults: &mut
     }
 }
 
+/// Rules of what is written through `status` alone.
+pub(super) fn check_status(kind: &str, object: &Value, faults: &mut Faults) {
+    if kind != "Namespace" {
+        return;
+    }
+    let phase = at(object, "status.phase").cloned().unwrap_or("".into());
+    let deleted = at(object, "metadata.deletionTimestamp").is_some();
+    let (wanted, why) = if deleted {
+        ("Terminating", "`deletionTimestamp` is not empty")
+    } else {
+        ("Active", "`deletionTimestamp` is empty")
+    };
+    if phase != wanted {
+        let detail = format!("may only be '{wanted}' if {why}");
+        faults.invalid("status.phase", &phase, detail);
+    }
+}
+
 /// What a config map or secret may hold in all.
 const MAX_DATA: usize = 1024 * 1024;
 
@@ -56,7 +74,8 @@ fn config_map(object: &Value, faults: &mut Faults) {
     }
     if size > MAX_DATA {
         faults.add(
-            "",
+            // What upstream writes for a field without a name.
+            "[]",
             Reason::TooLong,
             None,
             format!("may not be more than {MAX_DATA} bytes"),

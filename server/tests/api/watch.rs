@@ -168,6 +168,7 @@ fn fill(server: &Server) -> Names {
     names.set("a-even", now + 2);
     names.set("d-odd", now + 3);
     names.set("c-gone", now + 4);
+    names.set("y-made", now + 5);
     names.set("token", token("/a", revision(&third)));
     names
 }

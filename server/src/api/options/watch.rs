@@ -37,8 +37,7 @@ impl WatchPlan {
         }
         validate(&options)?;
         let predicate = options.selectors.clone().predicate(target)?;
-        let version = Version::parse(options.resource_version)
-            .map_err(|why| Failure::bad_request(format!("invalid resource version: {why}")))?;
+        let version = Version::parse(options.resource_version).map_err(Failure::bad_request)?;
         let initial = options.send_initial_events;
         // The old paths show the state without having been asked for it.
         let state = initial.unwrap_or(!options.watch && !matches!(version, Version::At(_)));

@@ -1,10 +1,11 @@
 //! What JSON leaves out of a message, and what it always has.
 //!
-//! A message in protobuf has its zero values; JSON has only some of them. Go's rules: a field that may be omitted is if it is empty, zero or
-//! false, but an object never is, whatever it holds; a field that may not be omitted is written even if it is null.
+//! A message in protobuf has its zero values; JSON has only some of them. What it leaves out is said in [`omit`](crate::codec::omit); a field
+//! that may not be omitted is written even if it is null.
 
 use serde_json::{Map, Value};
 
+use crate::codec::omit::is_omitted;
 use crate::codec::schema::{Field, Form, Message, Omit, Shape};
 
 /// Removes what JSON leaves out and adds what it always has. Returns how many objects it added.
@@ -31,28 +32,6 @@ pub(super) fn finish(message: &Message, out: &mut Map<String, Value>) -> usize {
         }
     }
     added
-}
-
-fn is_omitted(field: &Field, value: &Value) -> bool {
-    if field.shape == Shape::Optional {
-        return false;
-    }
-    match field.omit {
-        Omit::Never => false,
-        Omit::Zero => value.is_null(),
-        Omit::Empty => match value {
-            Value::Bool(value) => !value,
-            Value::Number(number) => {
-                matches!(field.form, Form::Int32 | Form::Int64) && number.as_i64() == Some(0)
-            }
-            Value::String(text) => {
-                matches!(field.form, Form::Text | Form::Bytes) && text.is_empty()
-            }
-            Value::Array(items) => items.is_empty(),
-            // Only times and free-form JSON are ever null, and both are objects to Go.
-            Value::Null | Value::Object(_) => false,
-        },
-    }
 }
 
 /// What JSON has for a field that the message has not.
