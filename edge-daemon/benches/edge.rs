@@ -65,6 +65,7 @@ fn relay() -> OneRelay {
         object_bytes: 65_536,
         version: None,
         kind: None,
+        columns: Vec::new(),
     };
     let admit: fn(&str, bool) -> Admission = |_, _| Admission::Sealed(PresharedKey::new(KEY));
     let mut relay = OneRelay::new(vec![track(&watch)].into(), Everybody(admit), Box::new([]));

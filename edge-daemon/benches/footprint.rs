@@ -136,6 +136,7 @@ fn write_state(folder: &Path, objects: usize) {
         object_bytes: 65_536,
         version: None,
         kind: None,
+        columns: Vec::new(),
     };
     let mut track = track(&watch);
     track.list_begin(Origin([1; 8]));

@@ -14,6 +14,7 @@
 //! labels = "kind=heater"                      # upstream sends no others
 //! objects = 1000                              # places for objects; what does not fit is left out and reported
 //! changes = 1000                              # places for changes: how far behind a node may be and still resume
+//! columns = [{ name = "Site", path = ".spec.site" }]   # what kubectl shows; if left out, what upstream says of the kind
 //!
 //! [listen]
 //! link = "0.0.0.0:7443"                       # for nodes
@@ -37,6 +38,7 @@ use ringwatch_core::selector::{FieldSelector, LabelSelector};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::definition::{Column, MAX_COLUMNS};
 use crate::policy::{line_of, parse_key};
 
 /// The most watches: as many as one session with the upstream has subscriptions.
@@ -124,6 +126,9 @@ pub struct Watch {
     pub version: Option<String>,
     /// The kind, where nobody can be asked for it.
     pub kind: Option<String>,
+    /// The columns of its tables, besides the name; those of its definition if there are none here.
+    #[serde(default)]
+    pub columns: Vec<Column>,
 }
 
 fn thousand() -> usize {
@@ -361,6 +366,9 @@ impl Watch {
             .map_err(|error| format!("labels: {error}"))?;
         FieldSelector::<_>::parse(self.fields.as_str())
             .map_err(|error| format!("fields: {error}"))?;
+        if self.columns.len() > MAX_COLUMNS {
+            return Err(format!("columns: at most {MAX_COLUMNS}"));
+        }
         if self.objects == 0 || self.changes == 0 || self.object_bytes < 256 {
             return Err("objects and changes: at least 1; object-bytes: at least 256".to_owned());
         }

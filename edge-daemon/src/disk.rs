@@ -5,6 +5,7 @@
 //! | `RESOURCE[@NAMESPACE].image` | [records](crate::engine::image) of one track |
 //! | `….new` | an image that is being written; renamed when it is whole |
 //! | `….damaged` | what could not be read, set aside |
+//! | `RESOURCE[@NAMESPACE].kind` | what upstream said of the kind: JSON |
 //! | `nodes` | how far each node had come |
 //! | `restarts` | the last restart of each node, and whether it was passed on |
 //!
@@ -42,6 +43,8 @@ struct Image {
 pub struct Disk {
     folder: PathBuf,
     images: Vec<Image>,
+    /// What was said of each kind, as it is written; nothing if it is not.
+    kinds: Vec<Vec<u8>>,
     /// What the nodes' files hold.
     nodes: Vec<u8>,
     restarts: Vec<u8>,
@@ -90,7 +93,17 @@ impl Disk {
         fs::create_dir_all(folder)?;
         let mut relay = hub.relay.borrow_mut();
         let images = relay.tracks_mut().iter_mut();
-        let images = images.map(|track| Image::open(folder, track)).collect();
+        let images: Vec<Image> = images.map(|track| Image::open(folder, track)).collect();
+        let kinds = images
+            .iter()
+            .zip(hub.definitions.borrow_mut().iter_mut())
+            .map(|(image, place)| {
+                let bytes = fs::read(image.kind_file()).unwrap_or_default();
+                // One that cannot be read is learned again.
+                *place = serde_json::from_slice(&bytes).ok();
+                bytes
+            })
+            .collect();
         let nodes = fs::read(folder.join("nodes")).unwrap_or_default();
         relay.nodes_mut().restore(&nodes);
         let restarts = fs::read(folder.join("restarts")).unwrap_or_default();
@@ -98,6 +111,7 @@ impl Disk {
         Ok(Self {
             folder: folder.to_owned(),
             images,
+            kinds,
             nodes,
             restarts,
         })
@@ -159,15 +173,29 @@ impl Disk {
             nodes.truncate(len);
             (nodes, save_restarts(&relay))
         };
+        let kinds = hub
+            .definitions
+            .borrow()
+            .iter()
+            .map(|kind| match kind {
+                Some(kind) => serde_json::to_vec(kind).unwrap_or_default(),
+                None => Vec::new(),
+            })
+            .collect::<Vec<_>>();
         let files = [
-            ("nodes", nodes, &mut self.nodes),
-            ("restarts", restarts, &mut self.restarts),
+            (self.folder.join("nodes"), nodes, &mut self.nodes),
+            (self.folder.join("restarts"), restarts, &mut self.restarts),
         ];
-        for (name, bytes, written) in files {
+        let kind_files = self.images.iter().map(Image::kind_file);
+        let kinds = kind_files.zip(kinds).zip(&mut self.kinds);
+        let kinds = kinds.map(|((file, bytes), written)| (file, bytes, written));
+        // Of a kind of which nothing is known there is nothing to write.
+        let kinds = kinds.filter(|(_, bytes, _)| !bytes.is_empty());
+        for (file, bytes, written) in files.into_iter().chain(kinds) {
             if bytes == *written {
                 continue;
             }
-            let task = Task::Replace(self.folder.join(name), bytes.clone());
+            let task = Task::Replace(file, bytes.clone());
             match perform(task).await {
                 Ok(()) => {
                     add(&hub.metrics.disk_bytes, bytes.len() as u64);
@@ -248,6 +276,11 @@ impl Image {
             Err(error) => image.set_aside(&error),
         }
         image
+    }
+
+    /// The file beside it with what is known of the kind.
+    fn kind_file(&self) -> PathBuf {
+        self.file.with_extension("kind")
     }
 
     /// Keeps what is wrong for whoever wants to look at it.

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::config::Watch;
+use crate::definition::Definition;
 use crate::engine::{self, Heap, KnownNode, Subject};
 use crate::metrics::Metrics;
 use crate::policy::Rules;
@@ -27,6 +28,8 @@ pub struct Hub {
     pub relay: RefCell<Relay>,
     /// Rung after every change of it.
     pub changed: Notify,
+    /// What is known of the kind of each track.
+    pub definitions: RefCell<Box<[Option<Definition>]>>,
     /// The time.
     pub clock: Clock,
     /// What has been counted.
@@ -46,8 +49,9 @@ impl Hub {
         Rc::new(Self {
             relay: RefCell::new(Relay::new(tracks, rules, nodes)),
             changed: Notify::new(),
+            definitions: RefCell::new(watches.iter().map(|_| None).collect()),
             clock: Clock::start(),
-            metrics: Metrics::default(),
+            metrics: Metrics::new(watches.len()),
             online: Cell::new(0),
             stopping: Cell::new(false),
             stop: Notify::new(),

@@ -28,6 +28,8 @@ pub mod clock;
 #[cfg(feature = "linux")]
 pub mod config;
 #[cfg(feature = "linux")]
+pub mod definition;
+#[cfg(feature = "linux")]
 pub mod disk;
 #[cfg(feature = "linux")]
 pub mod downstream;

@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::hub::Hub;
+use ringwatch_core::predicate::Scope;
+
+use crate::hub::{Hub, Track};
 
 /// Counters, one for each thing that can happen.
 #[derive(Debug, Default)]
@@ -29,11 +31,21 @@ pub struct Metrics {
     pub requests: Cell<u64>,
     /// Packets sent to nodes.
     pub packets: Cell<u64>,
+    /// HTTP watches that are open, by track.
+    pub watches: Box<[Cell<u64>]>,
     /// Connections that have ended, by listener and reason.
     closed: RefCell<BTreeMap<(&'static str, &'static str), u64>>,
 }
 
 impl Metrics {
+    /// All at zero, for so many tracks.
+    pub fn new(tracks: usize) -> Self {
+        Self {
+            watches: vec![Cell::new(0); tracks].into(),
+            ..Self::default()
+        }
+    }
+
     /// A connection of a listener has ended, for one of a few reasons.
     pub fn closed(&self, listener: &'static str, reason: &'static str) {
         *self
@@ -55,7 +67,7 @@ pub fn take(counter: &Cell<u64>, amount: u64) {
 }
 
 /// What is read of a track now.
-type Gauge = fn(&crate::hub::Track, ringwatch_core::time::Instant) -> f64;
+type Gauge = fn(&Track, ringwatch_core::time::Instant) -> f64;
 
 /// All of them as text.
 pub fn render(hub: &Hub) -> String {
@@ -176,6 +188,18 @@ pub fn render(hub: &Hub) -> String {
             |track, _| f64::from(u8::from(!track.has_all())),
         ),
     ];
+    let _ = writeln!(
+        out,
+        "# HELP ringwatch_edge_watches HTTP watches that are open.\n# TYPE ringwatch_edge_watches gauge"
+    );
+    for (track, open) in relay.tracks().iter().zip(&m.watches) {
+        let _ = writeln!(
+            out,
+            "ringwatch_edge_watches{{{}}} {}",
+            labels(track),
+            open.get()
+        );
+    }
     for (name, help, value) in gauges {
         let _ = writeln!(
             out,
@@ -183,16 +207,21 @@ pub fn render(hub: &Hub) -> String {
         );
         for track in relay.tracks() {
             let value = value(track, now);
-            let resource = &track.subject().resource;
-            let namespace = match &track.subject().scope {
-                ringwatch_core::predicate::Scope::Namespace(namespace) => namespace,
-                _ => "",
-            };
-            let _ = writeln!(
-                out,
-                "ringwatch_edge_{name}{{resource=\"{resource}\",namespace=\"{namespace}\"}} {value}"
-            );
+            let _ = writeln!(out, "ringwatch_edge_{name}{{{}}} {value}", labels(track));
         }
     }
     out
+}
+
+/// What a track is about.
+fn labels(track: &Track) -> String {
+    let subject = track.subject();
+    let namespace = match &subject.scope {
+        Scope::Namespace(namespace) => namespace,
+        _ => "",
+    };
+    format!(
+        "resource=\"{}\",namespace=\"{namespace}\"",
+        subject.resource
+    )
 }

@@ -240,6 +240,18 @@ impl<S: Shape> Track<S> {
         }
     }
 
+    /// What has changed since a revision, oldest first; `None` if that is not known, or not any more.
+    pub fn changes_since(
+        &self,
+        revision: Revision,
+    ) -> Option<impl Iterator<Item = &Change<Object<S::Bytes>>>> {
+        let mut cursor = self.history.since(revision).ok()?;
+        Some(core::iter::from_fn(move || {
+            let entry = self.history.next(&mut cursor).ok()??;
+            Some(&entry.change)
+        }))
+    }
+
     pub(super) const fn history(&self) -> &History<Change<Object<S::Bytes>>, S::Changes> {
         &self.history
     }

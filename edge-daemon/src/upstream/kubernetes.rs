@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A list is compared with what there is, and becomes a difference for those who read. After a cut the watch goes on from the
-//! revision that is known, so a relay that comes back asks for no list. Token and certificates are read again for every connection.
+//! revision that is known, so a relay that comes back asks for no list. Before it, upstream is asked now and then what the kind is called and how it is
+//! shown in tables. Token and certificates are read again for every connection.
 
 mod access;
 mod client;
@@ -17,13 +18,14 @@ mod kubeconfig;
 pub use access::Access;
 
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringwatch_core::link::frame::Origin;
 use ringwatch_core::revision::Revision;
 
 use super::{backoff, wait};
 use crate::config::Watch;
+use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::metrics::add;
 use client::{Answer, Client, ClientError};
@@ -35,6 +37,10 @@ const PAGE: usize = 500;
 const LONGEST: usize = 16 << 20;
 /// How long the other end may take to answer, or to go on with a list.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The largest definition of a kind that is read.
+const LONGEST_DEFINITION: usize = 4 << 20;
+/// How long what is known of a kind is good.
+const DEFINED: Duration = Duration::from_secs(600);
 /// How long a watch may be silent: bookmarks come more often.
 const SILENCE: Duration = Duration::from_secs(180);
 
@@ -67,6 +73,8 @@ struct Follower {
     streams: bool,
     /// Whether everything has to be listed.
     expired: bool,
+    /// When upstream was last asked about the kind.
+    defined: Option<Instant>,
     /// Whether the watch is there. The other tracks have their own, and wait on their own.
     online: bool,
 }
@@ -80,6 +88,7 @@ pub async fn follow(hub: Rc<Hub>, access: Rc<Access>, watch: Watch, track: usize
         track,
         streams: true,
         expired: false,
+        defined: None,
         online: false,
     };
     let mut waits = backoff();
@@ -125,7 +134,9 @@ impl Follower {
     async fn run(&mut self) -> Result<(), Over> {
         let client = Client::new(&self.access)?;
         let origin = self.origin(&client).await?;
-        let path = self.path(&client).await?;
+        let base = self.base(&client).await?;
+        self.define(&client, &base).await;
+        let path = self.path(&base);
         let known = self.track(|track| track.origin().zip(Some(track.revision())));
         match known.flatten() {
             Some((before, revision)) if before == origin && !self.expired => {
@@ -159,13 +170,15 @@ impl Follower {
         Ok(Origin::of_cluster(&uid))
     }
 
-    /// The path of the resource.
-    async fn path(&self, client: &Client) -> Result<String, Over> {
-        let (plural, group) = match self.watch.resource.split_once('.') {
-            Some((plural, group)) => (plural, group),
-            None => (self.watch.resource.as_str(), ""),
-        };
-        let base = match (group, &self.watch.version) {
+    /// The plural and the group of the resource.
+    fn name(&self) -> (&str, &str) {
+        let resource = self.watch.resource.as_str();
+        resource.split_once('.').unwrap_or((resource, ""))
+    }
+
+    /// The path of the resource's group and version.
+    async fn base(&self, client: &Client) -> Result<String, Over> {
+        Ok(match (self.name().1, &self.watch.version) {
             ("", version) => format!("/api/{}", version.as_deref().unwrap_or("v1")),
             (group, Some(version)) => format!("/apis/{group}/{version}"),
             (group, None) => {
@@ -176,11 +189,68 @@ impl Follower {
                     version.ok_or_else(|| Over::Failed(format!("{group} has no version")))?;
                 format!("/apis/{version}")
             }
-        };
-        Ok(match &self.watch.namespace {
+        })
+    }
+
+    /// The path of the resource.
+    fn path(&self, base: &str) -> String {
+        let (plural, _) = self.name();
+        match &self.watch.namespace {
             Some(namespace) => format!("{base}/namespaces/{namespace}/{plural}"),
             None => format!("{base}/{plural}"),
-        })
+        }
+    }
+
+    /// Learns what the kind is called and how it is shown, now and then. It is not needed for anything else: if upstream does not say, what was
+    /// known stays.
+    async fn define(&mut self, client: &Client, base: &str) {
+        if self
+            .defined
+            .is_some_and(|defined| defined.elapsed() < DEFINED)
+        {
+            return;
+        }
+        self.defined = Some(Instant::now());
+        let Ok(definition) = self.definition(client, base).await else {
+            return;
+        };
+        let mut definitions = self.hub.definitions.borrow_mut();
+        let place = definitions.get_mut(self.track);
+        if let Some(place) = place.filter(|place| **place != definition && definition.is_some()) {
+            *place = definition;
+            self.hub.changed.notify_waiters();
+        }
+    }
+
+    async fn definition(&self, client: &Client, base: &str) -> Result<Option<Definition>, Over> {
+        let (plural, group) = self.name();
+        let answer = client.get(base, PATIENCE).await?;
+        let body = accepted(answer)?
+            .whole(LONGEST_DEFINITION, PATIENCE)
+            .await?;
+        let version = base.rsplit('/').next().unwrap_or_default();
+        let Some(mut definition) = Definition::from_discovery(version, plural, &body) else {
+            return Ok(None);
+        };
+        if !group.is_empty() {
+            let path =
+                format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}");
+            let answer = client.get(&path, PATIENCE).await?;
+            // Not a kind of somebody's own, or not for this relay to read.
+            if answer.status == 200 {
+                let body = answer.body.whole(LONGEST_DEFINITION, PATIENCE).await?;
+                let left_out = definition.read_columns(&body);
+                if !left_out.is_empty() {
+                    let resource = &self.watch.resource;
+                    tracing::warn!(
+                        resource,
+                        ?left_out,
+                        "columns are left out whose paths are not understood"
+                    );
+                }
+            }
+        }
+        Ok(Some(definition))
     }
 
     fn query(&self, path: &str, pairs: &[(&str, &str)]) -> String {

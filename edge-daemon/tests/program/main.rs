@@ -1,6 +1,7 @@
 //! The relay's program against an API server that misbehaves as real ones do, and through cuts, kills and reloads.
 
 mod hostile;
+mod http;
 mod replay;
 mod restarts;
 mod support;

@@ -132,7 +132,12 @@ impl Site {
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<Answer> {
-        get(SocketAddr::from(([127, 0, 0, 1], self.http)), path)
+        self.ask("GET", path, "")
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str) -> Option<Answer> {
+        let address = SocketAddr::from(([127, 0, 0, 1], self.http));
+        ask(address, method, path, headers)
     }
 
     /// Waits until a list has so many objects; the answer.
@@ -162,13 +167,13 @@ impl Answer {
     }
 }
 
-/// Asks, and reads the answer to its end.
-pub(crate) fn get(address: SocketAddr, path: &str) -> Option<Answer> {
+/// Asks, and reads the answer to its end. Headers end with a line break each.
+pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, headers: &str) -> Option<Answer> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n"
     )
     .ok()?;
     let mut bytes = Vec::new();

@@ -1,14 +1,15 @@
-//! The kinds that are served: by the settings, or as the first object of each says.
+//! The kinds that are served: as upstream describes them, or as their objects say, or as the settings do.
 
 use std::cell::RefCell;
 
 use ringwatch_core::json::{Limits, Path, scan};
-use ringwatch_core::link::serve::Content;
+use ringwatch_core::link::serve::Content as _;
 use ringwatch_core::object::Object as _;
 use ringwatch_core::watcher::State as _;
-use serde_json::{Value, json};
 
+use super::columns::Printer;
 use crate::config::Watch;
+use crate::definition::Definition;
 use crate::hub::{Relay, Track};
 
 /// A kind as clients know it.
@@ -17,154 +18,143 @@ pub(super) struct Kind {
     pub(super) group: String,
     pub(super) version: String,
     pub(super) plural: String,
+    pub(super) singular: String,
     pub(super) kind: String,
     pub(super) namespaced: bool,
+    pub(super) short_names: Vec<String>,
+    pub(super) categories: Vec<String>,
 }
 
 impl Kind {
     /// `apiVersion` of its objects.
     pub(super) fn api_version(&self) -> String {
-        match self.group.as_str() {
-            "" => self.version.clone(),
-            group => format!("{group}/{}", self.version),
-        }
+        api_version(&self.group, &self.version)
+    }
+}
+
+/// A group and version in one text.
+pub(super) fn api_version(group: &str, version: &str) -> String {
+    match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
     }
 }
 
 pub(super) struct Kinds {
     watches: Vec<Watch>,
-    /// What was found out, by track.
-    found: RefCell<Vec<Option<Kind>>>,
+    /// What the first object of each track said.
+    seen: RefCell<Vec<Option<Seen>>>,
+}
+
+/// What an object says of its kind.
+#[derive(Debug, Clone)]
+struct Seen {
+    kind: String,
+    version: String,
+    namespaced: bool,
 }
 
 impl Kinds {
     pub(super) fn new(watches: Vec<Watch>) -> Self {
-        let found = RefCell::new(vec![None; watches.len()]);
-        Self { watches, found }
+        let seen = RefCell::new(vec![None; watches.len()]);
+        Self { watches, seen }
     }
 
     /// The kind of a track.
-    pub(super) fn get(&self, index: usize, relay: &Relay) -> Option<Kind> {
-        if let Some(Some(kind)) = self.found.borrow().get(index) {
-            return Some(kind.clone());
-        }
+    pub(super) fn get(
+        &self,
+        index: usize,
+        relay: &Relay,
+        definitions: &[Option<Definition>],
+    ) -> Option<Kind> {
         let watch = self.watches.get(index)?;
-        let (plural, group) = watch
-            .resource
-            .split_once('.')
-            .unwrap_or((&watch.resource, ""));
-        let seen = relay.tracks().get(index).and_then(seen);
-        let sure = seen.is_some();
-        let guess = || {
-            let singular = plural.strip_suffix('s').unwrap_or(plural);
-            let mut letters = singular.chars();
-            let first = letters.next().map(|first| first.to_ascii_uppercase());
-            first.into_iter().chain(letters).collect::<String>()
-        };
-        let (kind, version, namespaced) = seen.unwrap_or_else(|| {
-            let version = watch.version.clone().unwrap_or_else(|| "v1".to_owned());
-            (watch.kind.clone().unwrap_or_else(guess), version, true)
+        let (plural, group) = parts(watch);
+        let definition = definitions.get(index).and_then(Option::as_ref);
+        let seen = self.seen(index, relay);
+        let seen = seen.or_else(|| {
+            definition.map(|definition| Seen {
+                kind: definition.kind.clone(),
+                version: definition.version.clone(),
+                namespaced: definition.namespaced,
+            })
         });
-        let kind = Kind {
+        let seen = seen.unwrap_or_else(|| Seen {
+            kind: watch.kind.clone().unwrap_or_else(|| guess(plural)),
+            version: watch.version.clone().unwrap_or_else(|| "v1".to_owned()),
+            namespaced: true,
+        });
+        let named = definition.filter(|definition| definition.kind == seen.kind);
+        let singular = named.map(|definition| definition.singular.clone());
+        let short_names = named.map(|definition| definition.short_names.clone());
+        Some(Kind {
             group: group.to_owned(),
-            version,
             plural: plural.to_owned(),
-            kind,
-            namespaced,
-        };
-        if sure && let Some(found) = self.found.borrow_mut().get_mut(index) {
-            *found = Some(kind.clone());
-        }
-        Some(kind)
+            singular: singular
+                .filter(|singular| !singular.is_empty())
+                .unwrap_or_else(|| seen.kind.to_lowercase()),
+            short_names: short_names.unwrap_or_else(|| known_short_names(group, plural)),
+            categories: named.map_or(Vec::new(), |definition| definition.categories.clone()),
+            kind: seen.kind,
+            version: seen.version,
+            namespaced: seen.namespaced,
+        })
     }
 
-    fn all(&self, relay: &Relay) -> Vec<Kind> {
-        let kinds = (0..self.watches.len()).filter_map(|index| self.get(index, relay));
+    /// Every kind once, by group and name.
+    pub(super) fn all(&self, relay: &Relay, definitions: &[Option<Definition>]) -> Vec<Kind> {
+        let indices = 0..self.watches.len();
+        let kinds = indices.filter_map(|index| self.get(index, relay, definitions));
         let mut kinds: Vec<Kind> = kinds.collect();
-        kinds.dedup_by(|one, other| (&one.group, &one.plural) == (&other.group, &other.plural));
+        let name = |kind: &Kind| (kind.group.clone(), kind.plural.clone());
+        kinds.sort_by_key(name);
+        kinds.dedup_by_key(|kind| name(kind));
         kinds
     }
 
-    /// A document of discovery.
-    pub(super) fn document(&self, path: &str, relay: &Relay) -> Option<Value> {
-        let kinds = self.all(relay);
-        let group_of = |group: &str| {
-            let mut versions: Vec<&str> = kinds
-                .iter()
-                .filter(|kind| kind.group == group)
-                .map(|kind| kind.version.as_str())
-                .collect();
-            versions.sort_unstable();
-            versions.dedup();
-            let versions: Vec<Value> = versions.iter().map(|version| json!({"groupVersion": format!("{group}/{version}"), "version": version})).collect();
-            let preferred = versions.last()?.clone();
-            Some(json!({"name": group, "versions": versions, "preferredVersion": preferred}))
+    /// How a track's objects are shown in tables.
+    pub(super) fn printer<'d>(
+        &'d self,
+        index: usize,
+        definitions: &'d [Option<Definition>],
+    ) -> Printer<'d> {
+        let Some(watch) = self.watches.get(index) else {
+            return Printer::new(None, "", "");
         };
-        let resources = |group: &str, version: &str| {
-            let kinds = kinds
-                .iter()
-                .filter(|kind| kind.group == group && kind.version == version);
-            let resources: Vec<Value> = kinds
-                .map(|kind| {
-                    json!({
-                        "name": kind.plural, "singularName": kind.kind.to_lowercase(), "namespaced": kind.namespaced,
-                        "kind": kind.kind, "verbs": ["get", "list", "watch"], "shortNames": short_names(kind),
-                    })
-                })
-                .collect();
-            if resources.is_empty() {
-                return None;
-            }
-            let name = if group.is_empty() {
-                version.to_owned()
-            } else {
-                format!("{group}/{version}")
-            };
-            Some(
-                json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": resources}),
-            )
+        let (plural, group) = parts(watch);
+        let definition = definitions.get(index).and_then(Option::as_ref);
+        let columns = match watch.columns.as_slice() {
+            [] => definition.and_then(|definition| definition.columns.as_deref()),
+            columns => Some(columns),
         };
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        match *parts.as_slice() {
-            ["api"] => {
-                let mut versions: Vec<&str> = kinds
-                    .iter()
-                    .filter(|kind| kind.group.is_empty())
-                    .map(|kind| kind.version.as_str())
-                    .collect();
-                versions.sort_unstable();
-                versions.dedup();
-                Some(
-                    json!({"kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": []}),
-                )
-            }
-            ["apis"] => {
-                let mut groups: Vec<&str> = kinds
-                    .iter()
-                    .map(|kind| kind.group.as_str())
-                    .filter(|group| !group.is_empty())
-                    .collect();
-                groups.sort_unstable();
-                groups.dedup();
-                let groups: Vec<Value> = groups.into_iter().filter_map(group_of).collect();
-                Some(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
-            }
-            ["api", version] => resources("", version),
-            ["apis", group] => {
-                let mut document = group_of(group)?;
-                let members = document.as_object_mut()?;
-                members.insert("kind".to_owned(), "APIGroup".into());
-                members.insert("apiVersion".to_owned(), "v1".into());
-                Some(document)
-            }
-            ["apis", group, version] => resources(group, version),
-            _ => None,
+        Printer::new(columns, group, plural)
+    }
+
+    fn seen(&self, index: usize, relay: &Relay) -> Option<Seen> {
+        let mut known = self.seen.borrow_mut();
+        let place = known.get_mut(index)?;
+        if place.is_none() {
+            *place = relay.tracks().get(index).and_then(first);
         }
+        place.clone()
     }
 }
 
-/// What the first object of a track says: kind, version, and whether it has a namespace.
-fn seen(track: &Track) -> Option<(String, String, bool)> {
+/// Plural and group of what is watched.
+fn parts(watch: &Watch) -> (&str, &str) {
+    let resource = watch.resource.as_str();
+    resource.split_once('.').unwrap_or((resource, ""))
+}
+
+/// What a kind is most likely called.
+fn guess(plural: &str) -> String {
+    let singular = plural.strip_suffix('s').unwrap_or(plural);
+    let mut letters = singular.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// What the first object of a track says of its kind.
+fn first(track: &Track) -> Option<Seen> {
     let (_, object) = track.next_after(None)?;
     let mut found = [None; 2];
     let paths = [Path::parse("kind").ok()?, Path::parse("apiVersion").ok()?];
@@ -176,22 +166,26 @@ fn seen(track: &Track) -> Option<(String, String, bool)> {
     let api = text(api)?;
     let version = api
         .rsplit_once('/')
-        .map_or(api.as_str(), |(_, version)| version)
-        .to_owned();
-    Some((text(kind)?, version, object.key().namespace().is_some()))
+        .map_or(api.as_str(), |(_, version)| version);
+    Some(Seen {
+        kind: text(kind)?,
+        version: version.to_owned(),
+        namespaced: object.key().namespace().is_some(),
+    })
 }
 
-/// What kubectl's users type for the kinds that every cluster has.
-fn short_names(kind: &Kind) -> &'static [&'static str] {
-    match (kind.group.as_str(), kind.plural.as_str()) {
-        ("", "configmaps") => &["cm"],
-        ("", "endpoints") => &["ep"],
-        ("", "events") => &["ev"],
-        ("", "namespaces") => &["ns"],
-        ("", "nodes") => &["no"],
-        ("", "pods") => &["po"],
-        ("", "services") => &["svc"],
-        ("apps", "deployments") => &["deploy"],
-        _ => &[],
-    }
+/// What kubectl's users type for the kinds that every cluster has, where upstream cannot be asked for it.
+fn known_short_names(group: &str, plural: &str) -> Vec<String> {
+    let name = match (group, plural) {
+        ("", "configmaps") => "cm",
+        ("", "endpoints") => "ep",
+        ("", "events") => "ev",
+        ("", "namespaces") => "ns",
+        ("", "nodes") => "no",
+        ("", "pods") => "po",
+        ("", "services") => "svc",
+        ("apps", "deployments") => "deploy",
+        _ => return Vec::new(),
+    };
+    vec![name.to_owned()]
 }

@@ -1,95 +1,126 @@
 //! A watch over HTTP: the same cursors as the nodes', written as lines of JSON.
+//!
+//! Initial objects are those of one moment, taken at the beginning: a client goes on from the revision of any event that is not `ADDED`, so none
+//! may come before it has been shown everything. They cost a pointer each until they are written.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
-use ringwatch_core::json::Limits;
-use ringwatch_core::json::line::{Bookmark, EventLine, RevisionSpot};
-use ringwatch_core::link::serve::{Begin, Change, Content, OpenError, Request, Source, Step};
+use http::Response;
+use ringwatch_core::link::frame::Code;
+use ringwatch_core::link::serve::{self, OpenError, Request, Source as _, Step};
 use ringwatch_core::object::Object as _;
+use ringwatch_core::predicate::{Matches as _, Predicate};
+use ringwatch_core::revision::Revision;
 use ringwatch_core::transition::EventKind;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::Instant;
 
 use super::answer::{Body, Refusal, with};
-use super::kinds::Kind;
-use super::list::{Form, Kept};
-use super::path::Target;
-use super::{Api, table};
+use super::options::{Begin, WatchPlan};
+use super::rendition::Rendition;
+use super::state::objects_at;
+use super::{Api, Kept, View};
 use crate::engine::{self, Heap};
-use crate::hub::Relay;
+use crate::hub::Hub;
+use crate::metrics::{add, take};
 use crate::policy::{Grant, Rules};
 
 type Watch = engine::Watch<Heap, Rules>;
 
 /// How often a watch that wants to know is told how far it has come.
 const BOOKMARKS: Duration = Duration::from_secs(10);
-/// How long a watch lasts that does not say.
-const LASTS: u64 = 1800;
 /// Lines that may wait for a client that does not read.
 const WAITING: usize = 16;
 
 /// Begins a watch.
 pub(super) fn begin(
     api: &Rc<Api>,
-    relay: &Relay,
-    track: usize,
-    target: &Target,
     request: &Request<'_>,
-    kind: Kind,
-    form: Form,
+    plan: &WatchPlan,
+    view: View,
 ) -> Result<Response<Body>, Refusal> {
-    let now = api.hub.clock.now();
-    let after = target.after()?;
-    let begin = match after {
-        None => Begin::State,
-        Some(revision) => Begin::After(revision),
+    let relay = api.hub.relay.borrow();
+    let track = relay.tracks().get(view.track);
+    let track = track.ok_or_else(Refusal::no_such_resource)?;
+    let newest = track.revision();
+    let (initial, after) = match plan.begin {
+        Begin::State(_) => {
+            let selects = Predicate {
+                scope: request.scope,
+                labels: request.labels.clone(),
+                fields: request.fields.clone(),
+            };
+            // The newest state is always known.
+            let objects = objects_at(track, newest, None).unwrap_or_default();
+            let selected = objects
+                .into_iter()
+                .filter(|object| selects.matches(*object));
+            (selected.cloned().collect(), newest)
+        }
+        Begin::Now => (Vec::new(), newest),
+        Begin::After(revision) => (Vec::new(), revision),
     };
-    let (send, receive) = channel(WAITING);
-    let watch = match relay.watch(request, Grant::EVERYTHING, begin, now) {
-        Ok(watch) => Some(watch),
-        Err(OpenError::Expired) => None,
-        Err(OpenError::Failed(code)) => {
-            let message = format!("cannot watch: {code:?}");
-            return Err(Refusal::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "ServiceUnavailable",
-                message,
+    let begin = serve::Begin::After(after);
+    let now = api.hub.clock.now();
+    let start = match relay.watch(request, Grant::EVERYTHING, begin, now) {
+        Ok(watch) => Ok(watch),
+        // By then it is an answer: the client is told in the stream.
+        Err(OpenError::Expired) => Err(Refusal::expired_watch(after, track.floor())),
+        Err(OpenError::Failed(Code::Unsupported)) => {
+            return Err(Refusal::bad_request(
+                "a selector is longer than can be taken",
             ));
         }
+        Err(OpenError::Failed(_)) => {
+            return Err(Refusal::not_here_yet(&track.subject().resource));
+        }
     };
+    let (send, receive) = channel(WAITING);
     let stream = Stream {
         api: api.clone(),
+        open: Open::new(api.hub.clone(), view.track),
         send,
-        kind,
-        form,
-        track,
-        include: target.include.clone(),
-        bookmarks: target.bookmarks,
-        marks_initial: target.initial == Some(true),
+        view,
+        bookmarks: plan.bookmarks,
         told_columns: false,
     };
-    let lasts = Duration::from_secs(
-        target
-            .timeout
-            .filter(|seconds| *seconds > 0)
-            .unwrap_or(LASTS),
-    );
-    tokio::task::spawn_local(stream.run(watch, Instant::now() + lasts));
+    let marks = plan.marks_initial_end.then_some(newest);
+    let until = Instant::now() + plan.lasts;
+    tokio::task::spawn_local(stream.run(start, initial, marks, until));
     Ok(with("application/json", Body::Stream(receive)))
+}
+
+/// Counts an open watch for as long as it lives.
+struct Open {
+    hub: Rc<Hub>,
+    track: usize,
+}
+
+impl Open {
+    fn new(hub: Rc<Hub>, track: usize) -> Self {
+        if let Some(open) = hub.metrics.watches.get(track) {
+            add(open, 1);
+        }
+        Self { hub, track }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(open) = self.hub.metrics.watches.get(self.track) {
+            take(open, 1);
+        }
+    }
 }
 
 struct Stream {
     api: Rc<Api>,
+    open: Open,
     send: Sender<Bytes>,
-    kind: Kind,
-    form: Form,
-    track: usize,
-    include: Option<String>,
+    view: View,
     bookmarks: bool,
-    marks_initial: bool,
     told_columns: bool,
 }
 
@@ -98,120 +129,139 @@ enum Next {
     Line(Bytes),
     Nothing,
     Idle,
-    Over,
+    Expired(Revision),
 }
 
+/// Nobody reads any more.
+struct Gone;
+
 impl Stream {
-    async fn run(mut self, watch: Option<Watch>, until: Instant) {
-        let Some(mut watch) = watch else {
-            // Who is gone need not be told.
-            let _ = self.send.send(expired()).await;
+    async fn run(
+        mut self,
+        start: Result<Watch, Refusal>,
+        initial: Vec<Kept>,
+        marks: Option<Revision>,
+        until: Instant,
+    ) {
+        let mut watch = match start {
+            Ok(watch) => watch,
+            Err(refusal) => {
+                // Who is gone need not be told.
+                let _ = self.error(&refusal).await;
+                return;
+            }
+        };
+        // The last line of a watch, or none if nobody is there for it.
+        let Ok(end) = self.follow(&mut watch, initial, marks, until).await else {
             return;
         };
+        if let Some(refusal) = end {
+            let _ = self.error(&refusal).await;
+        } else if self.bookmarks
+            && let Some(line) = self.bookmark(&watch)
+        {
+            let _ = self.line(line).await;
+        }
+    }
+
+    /// Writes what there is and what happens, until the end: for a reason, or because its time is over.
+    async fn follow(
+        &mut self,
+        watch: &mut Watch,
+        initial: Vec<Kept>,
+        marks: Option<Revision>,
+        until: Instant,
+    ) -> Result<Option<Refusal>, Gone> {
+        for object in initial {
+            let line = self.event(EventKind::Added, &object, object.revision());
+            self.line(line).await?;
+        }
+        if let Some(revision) = marks {
+            let line =
+                self.render(|rendition, columns| rendition.bookmark(revision, true, columns));
+            self.line(line).await?;
+        }
         let hub = self.api.hub.clone();
         let mut bookmark_at = Instant::now() + BOOKMARKS;
         loop {
             let changed = hub.changed.notified();
-            match self.next(&mut watch) {
+            match self.next(watch) {
                 Next::Line(line) => {
-                    if self.send.send(line).await.is_err() {
-                        return;
-                    }
+                    self.line(line).await?;
                     continue;
                 }
                 Next::Nothing => continue,
-                Next::Over => {
-                    let _ = self.send.send(expired()).await;
-                    return;
+                Next::Expired(floor) => {
+                    let at = {
+                        let relay = hub.relay.borrow();
+                        watch.position(&relay).unwrap_or(Revision::ZERO)
+                    };
+                    return Ok(Some(Refusal::expired_watch(at, floor)));
                 }
                 Next::Idle => {}
             }
             tokio::select! {
                 () = changed => {}
-                () = hub.stopped() => return,
-                () = self.send.closed() => return,
-                () = tokio::time::sleep_until(until) => return,
+                () = hub.stopped() => return Ok(None),
+                () = self.send.closed() => return Err(Gone),
+                () = tokio::time::sleep_until(until) => return Ok(None),
                 () = tokio::time::sleep_until(bookmark_at), if self.bookmarks => {
                     bookmark_at = Instant::now() + BOOKMARKS;
-                    let line = self.bookmark(&watch, false);
-                    if let Some(line) = line && self.send.send(line).await.is_err() {
-                        return;
+                    if let Some(line) = self.bookmark(watch) {
+                        self.line(line).await?;
                     }
                 }
             }
         }
+    }
+
+    async fn line(&self, line: Bytes) -> Result<(), Gone> {
+        self.send.send(line).await.map_err(|_| Gone)
+    }
+
+    async fn error(&self, refusal: &Refusal) -> Result<(), Gone> {
+        let event = serde_json::json!({"type": "ERROR", "object": refusal.object()});
+        self.line(format!("{event}\n").into()).await
     }
 
     fn next(&mut self, watch: &mut Watch) -> Next {
         let hub = self.api.hub.clone();
         let relay = hub.relay.borrow();
         match relay.poll(watch, hub.clock.now()) {
-            Step::Event(change) => Next::Line(self.line(&change)),
-            Step::Synced(_) if self.marks_initial => {
-                drop(relay);
-                self.bookmark(watch, true).map_or(Next::Nothing, Next::Line)
+            Step::Event(change) => {
+                Next::Line(self.event(change.kind, change.object, change.revision))
             }
             Step::Synced(_) => Next::Nothing,
             Step::Idle => Next::Idle,
-            Step::Expired | Step::Ended(_) => Next::Over,
+            Step::Expired | Step::Ended(_) => {
+                let track = relay.tracks().get(self.open.track);
+                Next::Expired(track.map_or(Revision::ZERO, |track| track.floor()))
+            }
         }
     }
 
-    fn line(&mut self, change: &Change<&Kept>) -> Bytes {
-        let object = change.object;
-        if self.form == Form::Table {
-            let kind = match change.kind {
-                EventKind::Added => "ADDED",
-                EventKind::Modified => "MODIFIED",
-                EventKind::Deleted => "DELETED",
-            };
-            let columns = !std::mem::replace(&mut self.told_columns, true);
-            let table = table::of(
-                std::slice::from_ref(object),
-                change.revision,
-                columns,
-                self.include.as_deref(),
-            );
-            let mut line = format!(r#"{{"type":"{kind}","object":"#).into_bytes();
-            line.extend_from_slice(&table);
-            line.extend_from_slice(b"}\n");
-            return line.into();
-        }
-        let json = object.json();
-        let line = match RevisionSpot::find(json, &Limits::default()) {
-            // A deletion is shown as of when it happened.
-            Ok(spot) if change.revision != object.revision() => {
-                EventLine::with_revision(change.kind, json, spot, change.revision)
-            }
-            _ => EventLine::new(change.kind, json),
-        };
-        let mut out = Vec::with_capacity(line.len());
-        line.pieces().for_each(|piece| out.extend_from_slice(piece));
-        out.into()
+    fn event(&mut self, kind: EventKind, object: &Kept, revision: Revision) -> Bytes {
+        self.render(|rendition, columns| rendition.event(kind, object, revision, columns))
     }
 
     /// Says how far the watch has come, if that is as far as the relay: one that begins in the future has nothing to say.
-    fn bookmark(&self, watch: &Watch, initial_events_end: bool) -> Option<Bytes> {
-        let relay = self.api.hub.relay.borrow();
-        let revision = relay.tracks().get(self.track)?.revision();
-        if watch.position(&relay) != Some(revision) {
-            return None;
-        }
-        let bookmark = Bookmark {
-            kind: &self.kind.kind,
-            api_version: &self.kind.api_version(),
-            revision,
-            initial_events_end,
+    fn bookmark(&mut self, watch: &Watch) -> Option<Bytes> {
+        let revision = {
+            let relay = self.api.hub.relay.borrow();
+            let revision = relay.tracks().get(self.open.track)?.revision();
+            if watch.position(&relay) != Some(revision) {
+                return None;
+            }
+            revision
         };
-        let mut buffer = [0; 512];
-        let len = bookmark.write_to(&mut buffer).ok()?;
-        Some(Bytes::copy_from_slice(buffer.get(..len)?))
+        Some(self.render(|rendition, columns| rendition.bookmark(revision, false, columns)))
     }
-}
 
-/// The line that ends a watch which has missed something.
-fn expired() -> Bytes {
-    Bytes::from_static(
-        b"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version\",\"reason\":\"Expired\",\"code\":410}}\n",
-    )
+    /// A line, with the columns if it is the first one.
+    fn render(&mut self, line: impl FnOnce(&Rendition<'_>, bool) -> Vec<u8>) -> Bytes {
+        let columns = !std::mem::replace(&mut self.told_columns, true);
+        let definitions = self.api.hub.definitions.borrow();
+        let rendition = self.view.rendition(&self.api, &definitions);
+        line(&rendition, columns).into()
+    }
 }
