@@ -12,6 +12,7 @@
 //! A [`Shape`] chooses the storage, and with it every bound.
 
 mod backoff;
+mod begun;
 pub mod image;
 mod kept;
 mod nodes;
@@ -25,6 +26,7 @@ mod track;
 mod uplink;
 
 pub use backoff::Backoff;
+pub use begun::Begun;
 pub use kept::{Kept, KeptError};
 pub use nodes::{KnownNode, Nodes};
 pub use object::{Bytes, Object, ObjectError, Place as ObjectPlace};

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use ringwatch_core::predicate::Scope;
 
+use crate::engine::Begun;
 use crate::hub::{Hub, Track};
 
 /// Counters, one for each thing that can happen.
@@ -163,6 +164,21 @@ pub fn render(hub: &Hub) -> String {
             "ringwatch_edge_node_restarts_total{{listener=\"link\",cause=\"{cause}\"}} {count}"
         );
     }
+    {
+        let relay = hub.relay.borrow();
+        begun(
+            &mut out,
+            "node_watches_total",
+            "Watches of nodes, by how they have begun.",
+            [relay.begun()].into_iter(),
+        );
+        begun(
+            &mut out,
+            "upstream_watches_total",
+            "Watches over the node link upstream, by how they have begun.",
+            relay.tracks().iter().map(crate::hub::Track::begun),
+        );
+    }
     let online = u64::from(hub.online.get() > 0);
     let _ = writeln!(
         out,
@@ -224,4 +240,26 @@ fn labels(track: &Track) -> String {
         "resource=\"{}\",namespace=\"{namespace}\"",
         subject.resource
     )
+}
+
+/// How watches have begun.
+fn begun(out: &mut String, name: &str, help: &str, counts: impl Iterator<Item = Begun>) {
+    let (mut snapshots, mut resumed, mut differences) = (0, 0, 0);
+    for begun in counts {
+        snapshots += u64::from(begun.snapshots);
+        resumed += u64::from(begun.resumed);
+        differences += u64::from(begun.differences);
+    }
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        out,
+        "# HELP ringwatch_edge_{name} {help}\n# TYPE ringwatch_edge_{name} counter"
+    );
+    for (how, count) in [
+        ("snapshot", snapshots),
+        ("resumed", resumed),
+        ("difference", differences),
+    ] {
+        let _ = writeln!(out, "ringwatch_edge_{name}{{how=\"{how}\"}} {count}");
+    }
 }

@@ -1,13 +1,14 @@
 //! A relay: what it has of the upstream, who may read it, and who did.
 
-use core::cell::{Ref, RefCell};
+use core::cell::{Cell, Ref, RefCell};
 
 use ringwatch_core::link::frame::Restart;
-use ringwatch_core::link::serve::{Request, Restarts};
+use ringwatch_core::link::serve::{Begin, Request, Restarts};
 use ringwatch_core::revision::Revision;
 use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::time::Instant;
 
+use super::begun::Begun;
 use super::nodes::{KnownNode, Nodes};
 use super::policy::Policy;
 use super::shape::Shape;
@@ -21,6 +22,8 @@ pub struct Relay<S: Shape, P, T, N> {
     nodes: Nodes<N>,
     /// Entered by sessions, to which the relay is only lent.
     restarts: RefCell<Restarts<S::Restarts>>,
+    /// Counted by sessions, too.
+    begun: Cell<Begun>,
     _shape: core::marker::PhantomData<fn() -> S>,
 }
 
@@ -38,6 +41,7 @@ where
             policy,
             nodes: Nodes::new(nodes),
             restarts: RefCell::new(Restarts::new(S::NO_RESTARTS)),
+            begun: Cell::new(Begun::NONE),
             _shape: core::marker::PhantomData,
         }
     }
@@ -85,6 +89,17 @@ where
     /// A node tells of a restart; whether there is a place for it.
     pub(super) fn note_restart(&self, from: &str, restart: &Restart<'_>) -> bool {
         self.restarts.borrow_mut().note(from, restart)
+    }
+
+    /// How watches of nodes have begun.
+    pub const fn begun(&self) -> Begun {
+        self.begun.get()
+    }
+
+    pub(super) fn note_begun(&self, begin: &Begin<'_>) {
+        let mut begun = self.begun.get();
+        begun.by_node(begin);
+        self.begun.set(begun);
     }
 
     /// A node was heard, and has everything up to a revision.

@@ -165,7 +165,9 @@ where
     ) -> Result<Watch<S, P>, OpenError> {
         let grant = self.policy().grant(node, request);
         let grant = grant.map_err(|refusal| OpenError::Failed(refusal.into()))?;
-        self.watch(request, grant, begin, now)
+        let watch = self.watch(request, grant, begin, now)?;
+        self.note_begun(&begin);
+        Ok(watch)
     }
 
     fn poll(&self, watch: &mut Watch<S, P>, now: Instant) -> Step<&Object<S::Bytes>> {

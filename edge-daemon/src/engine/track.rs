@@ -36,6 +36,7 @@ use ringwatch_core::store::Store;
 use ringwatch_core::time::Instant;
 use ringwatch_core::watcher::State;
 
+use super::begun::Begun;
 use super::kept::Kept;
 use super::object::Object;
 use super::shape::Shape;
@@ -91,6 +92,8 @@ pub struct Track<S: Shape> {
     digest: Digest,
     in_step: Option<Instant>,
     skipped: u32,
+    /// Over the node link.
+    begun: Begun,
     /// The longest object that is kept, in bytes of JSON.
     longest: usize,
     /// Which fields of the objects are here; all if there is no list.
@@ -121,6 +124,7 @@ impl<S: Shape> Track<S> {
             digest: Digest::EMPTY,
             in_step: None,
             skipped: 0,
+            begun: Begun::NONE,
             longest: usize::MAX,
             kept: None,
         }
@@ -194,6 +198,11 @@ impl<S: Shape> Track<S> {
     /// Whether a list or a difference is coming in.
     pub const fn is_moving(&self) -> bool {
         self.moving
+    }
+
+    /// How the upstream's watch has begun, over the node link.
+    pub const fn begun(&self) -> Begun {
+        self.begun
     }
 
     /// The digest of what readers may have.

@@ -1,5 +1,6 @@
 //! The nodes: what each group of them wants, may have, and must come to.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -96,17 +97,14 @@ impl Group {
     fn expected(&self, server: &Server, allowed: &str) -> String {
         let path = match self.namespace {
             Some(namespace) => format!("/api/v1/namespaces/{namespace}/configmaps"),
-            None => "/api/v1/configmaps".to_owned(),
+            None => EVERYWHERE.to_owned(),
         };
-        let answer = Http::new(server.http).ask("GET", &path, "");
-        let (status, body) = answer.expect("the server answers");
-        assert_eq!(status, 200);
-        let list: Value = serde_json::from_str(&body).expect("a list");
+        let list = list(server.http, &path).expect("the server answers");
         let wanted = LabelSelector::<_>::parse(self.labels).expect("a selector");
         let allowed = LabelSelector::<_>::parse(allowed).expect("a selector");
         let fields = Projection::<_>::parse(self.show).expect("a projection");
         let (mut objects, mut digest, mut values) = (0, Digest::EMPTY, Digest::EMPTY);
-        for item in list["items"].as_array().expect("items") {
+        for item in &list {
             let metadata = &item["metadata"];
             let label = |key: &str| metadata["labels"][key].as_str();
             if !wanted.matches(label) || !allowed.matches(label) {
@@ -127,6 +125,32 @@ impl Group {
         }
         format!("objects {objects} digest {digest} values {values} ")
     }
+}
+
+const EVERYWHERE: &str = "/api/v1/configmaps";
+
+/// The objects that a server or relay has at a path, if it answers.
+fn list(port: u16, path: &str) -> Option<Vec<Value>> {
+    let (status, body) = Http::new(port).ask("GET", path, "")?;
+    let list: Value = serde_json::from_str(&body).ok().filter(|_| status == 200)?;
+    list["items"].as_array().cloned()
+}
+
+/// All that a server or relay has, whole, by key.
+pub(crate) fn objects(port: u16) -> BTreeMap<String, Value> {
+    let items = list(port, EVERYWHERE).unwrap_or_default();
+    let by_key = items.into_iter().map(|mut item| {
+        let key = format!(
+            "{}/{}",
+            item["metadata"]["namespace"], item["metadata"]["name"]
+        );
+        // An object in a list need not say what kind of list it is in.
+        for name in ["kind", "apiVersion"] {
+            item.as_object_mut().and_then(|item| item.remove(name));
+        }
+        (key, item)
+    });
+    by_key.collect()
 }
 
 /// The file that lets all of them and a relay in; one group only to objects with some labels.

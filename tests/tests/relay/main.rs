@@ -29,7 +29,7 @@ const GATEWAY: &str = "111111111111111111111111111111111111111111111111111111111
 const NODES: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 
 /// Parts of the story, with writes in each.
-const PARTS: u64 = 15;
+const PARTS: u64 = 16;
 
 #[test]
 fn on_the_servers_own_store_by_the_node_link() {
@@ -169,11 +169,28 @@ impl Story {
         }
     }
 
+    /// A part of the writes.
     fn write(&mut self) {
+        self.write_while(|_| {});
+    }
+
+    /// A part of the writes, in the middle of which something happens.
+    fn write_while(&mut self, fault: impl FnOnce(&mut Self)) {
+        self.write_to(writes::Server::Stays, fault);
+    }
+
+    fn write_to(&mut self, server: writes::Server, fault: impl FnOnce(&mut Self)) {
         let writes = env::var("RINGWATCH_WRITES");
-        let writes: u64 = writes.map_or(10_000, |text| text.parse().expect("a number"));
+        let writes: u64 = writes.map_or(20_000, |text| text.parse().expect("a number"));
         self.part += 1;
-        writes::write(self.server.http, self.part, writes.div_ceil(PARTS));
+        let (port, seed) = (self.server.http, self.part);
+        std::thread::scope(|scope| {
+            let writers = writes::begin(scope, port, server, seed, writes.div_ceil(PARTS));
+            fault(self);
+            for writer in writers {
+                writer.join().expect("the server takes what is written");
+            }
+        });
     }
 
     fn nodes(&mut self, name: &str) -> &mut Nodes {
@@ -187,41 +204,81 @@ impl Story {
             let allowed = if group.name == "rest" { allowed } else { "" };
             group.until_right(nodes, &self.server, allowed);
         }
+        let expected = groups::objects(self.server.http);
+        for relay in [&self.first, &self.second] {
+            until("a relay with what the server has", || {
+                (groups::objects(relay.http) == expected).then_some(())
+            });
+        }
     }
 }
+
+/// A metric of a relay, now.
+fn metric(relay: &Relay, name: &str) -> f64 {
+    until(name, || relay.metric(name))
+}
+
+/// Waits until a metric of a relay is more than it was.
+#[track_caller]
+fn until_more(relay: &Relay, name: &str, before: f64) {
+    until(&format!("{name} is more than {before}"), || {
+        (relay.metric(name)? > before).then_some(())
+    });
+}
+
+const UPSTREAM_DIFFERENCES: &str = "upstream_watches_total{how=\"difference\"}";
+const NODE_DIFFERENCES: &str = "node_watches_total{how=\"difference\"}";
 
 fn tell(mut story: Story) {
     story.write();
     story.until_right("");
 
-    // A hop that is dead and says nothing, found out while the story goes on. And nodes that sleep, longer than any ring remembers.
+    // A hop that is dead and says nothing, which takes its time to be found out.
     story.wires[1].set(Wire::Frozen);
+    let connects = metric(&story.second, "upstream_connects_total");
+    // Meanwhile: nodes that sleep, longer than any ring remembers.
     story.nodes("some").signal("STOP");
     story.write();
     story.wires[1].set(Wire::Whole);
-
-    // Every other process, each without warning; nodes move to the other relay and back.
-    story.second.program.kill();
-    story.write();
-    story.second.program.start();
-    story.first.program.kill();
-    story.write();
-    story.first.program.start();
-    story.server.program.kill();
-    if let Some(etcd) = &mut story.etcd {
-        etcd.kill_hard();
-        etcd.restart();
-    }
-    story.server.program.start();
-    story.server.until_ready();
-    story.nodes("red").restart();
-    story.write();
+    story.write_while(|story| story.first.program.start());
+    story.write_to(writes::Server::Falls, |story| {
+        story.server.program.kill();
+        if let Some(etcd) = &mut story.etcd {
+            etcd.kill_hard();
+            etcd.restart();
+        }
+        story.server.program.start();
+        story.server.until_ready();
+    });
+    story.write_while(|story| story.nodes("red").restart());
+    until_more(&story.second, "upstream_connects_total", connects);
+    let late = metric(&story.first, NODE_DIFFERENCES) + metric(&story.second, NODE_DIFFERENCES);
     story.nodes("some").signal("CONT");
+    until("nodes that slept are told what differs", || {
+        let first = story.first.metric(NODE_DIFFERENCES)?;
+        (first + story.second.metric(NODE_DIFFERENCES)? > late).then_some(())
+    });
+
+    // One relay is gone, and its nodes move to the other, with what they have.
+    story.write_while(|story| {
+        story.second.program.kill();
+        until("nodes that have moved", || {
+            let nodes = story.first.metric("nodes_connected")?;
+            (nodes == 100.0).then_some(())
+        });
+    });
+    story.second.program.start();
+    story.write_while(|story| story.wires[1].set(Wire::Cut));
+    story.wires[1].set(Wire::Whole);
 
     // A cut between nodes and relay, and one that lasts until the server has forgotten: 410.
     story.wires[2].set(Wire::Cut);
     story.wires[0].set(Wire::Cut);
-    let lists = until("metrics", || story.first.metric("upstream_lists_total"));
+    let forgotten = match story.etcd {
+        Some(_) => "upstream_lists_total",
+        None => UPSTREAM_DIFFERENCES,
+    };
+    let before = metric(&story.first, forgotten);
     story.write();
     if let Some(etcd) = &story.etcd {
         let now = etcd.gateway().put("/elsewhere", "");
@@ -232,32 +289,20 @@ fn tell(mut story: Story) {
     story.write();
     story.wires[0].set(Wire::Whole);
     story.wires[2].set(Wire::Whole);
-    if story.etcd.is_some() {
-        until("a list after 410", || {
-            let now = story.first.metric("upstream_lists_total")?;
-            (now > lists).then_some(())
-        });
-    }
+    until_more(&story.first, forgotten, before);
 
     // A disk that is full, and then not: what is on it afterwards is good for a start without upstream.
     story.second.program.limit_files("1000");
     story.write();
-    let full = until("writes that fail", || {
-        let errors = story.second.metric("disk_errors_total")?;
-        (errors > 0.0).then_some(story.second.metric("disk_written_bytes_total")?)
-    });
-    story.write();
+    until_more(&story.second, "disk_errors_total", 0.0);
+    let full = metric(&story.second, "disk_written_bytes_total");
     story.second.program.limit_files("unlimited");
     story.write();
-    until("writes that do not", || {
-        let written = story.second.metric("disk_written_bytes_total")?;
-        (written > full).then_some(())
-    });
+    until_more(&story.second, "disk_written_bytes_total", full);
     story.second.program.start();
 
     // The time of day jumps while it runs, and between two starts, to the past and to the future.
-    story.skew.set("-1000d");
-    story.write();
+    story.write_while(|story| story.skew.set("-1000d"));
     for offset in ["+4000d", "+0"] {
         story.skew.set(offset);
         story.first.program.start();
@@ -267,23 +312,31 @@ fn tell(mut story: Story) {
             (age < 60.0).then_some(story.first.metric("disk_written_bytes_total")?)
         });
         story.write();
-        until("the time is on disk", || {
-            let now = story.first.metric("disk_written_bytes_total")?;
-            (now > written).then_some(())
-        });
+        until_more(&story.first, "disk_written_bytes_total", written);
     }
 
     // Who may have what changes.
     let narrow = admitted(GATEWAY, NODES, Some(("rest", "color=blue")));
-    story.first.reload(&narrow);
-    story.second.reload(&narrow);
-    story.write();
+    story.write_while(|story| {
+        story.first.reload(&narrow);
+        story.second.reload(&narrow);
+    });
 
     // Both relays at once.
-    story.second.program.kill();
-    story.first.program.start();
-    story.second.program.start();
-    story.write();
+    story.write_while(|story| {
+        story.second.program.kill();
+        story.first.program.start();
+        story.second.program.start();
+    });
     assert_eq!(story.part, PARTS, "each part has writes");
     story.until_right("color=blue");
+    let Story {
+        first,
+        second,
+        server,
+        ..
+    } = &mut story;
+    for program in [&mut first.program, &mut second.program, &mut server.program] {
+        program.assert_runs();
+    }
 }

@@ -86,6 +86,13 @@ impl Program {
         }
     }
 
+    /// It was not ended by anybody but this test.
+    pub(crate) fn assert_runs(&mut self) {
+        let child = self.child.as_mut().expect("it was started");
+        let ended = child.try_wait().expect("it can be asked");
+        assert_eq!(ended, None, "{} has ended by itself", self.log.display());
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         self.tell("kill", &["-s", name]);
     }
@@ -165,7 +172,7 @@ impl Server {
 pub(crate) struct Relay {
     pub(crate) program: Program,
     pub(crate) link: u16,
-    http: u16,
+    pub(crate) http: u16,
     folder: PathBuf,
 }
 
