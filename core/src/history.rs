@@ -252,6 +252,11 @@ impl<C, S: Slots<Place<Entry<C>>>> History<C, S> {
         first.iter().chain(wrapped).filter_map(Place::as_ref)
     }
 
+    /// Drops the oldest entry, if there is one, as if another had come in its place. Whether there was one.
+    pub fn forget_oldest(&mut self) -> bool {
+        !self.is_empty() && self.evict().is_some()
+    }
+
     /// Enters an entry and gives the one that has to go for it.
     fn append(&mut self, entry: Entry<C>) -> Option<Entry<C>> {
         let full = self.len() >= self.capacity() && !self.is_empty();

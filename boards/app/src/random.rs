@@ -14,6 +14,12 @@ pub struct Random {
 }
 
 impl Random {
+    /// Nothing that is random: the place of one that is made later.
+    pub const UNSET: Self = Self {
+        state: [0; 32],
+        given: 0,
+    };
+
     /// From what the board was given, how often it has started (never twice the same), and whatever else is not known to others: the time that something took, or
     /// what the hardware says.
     pub fn new(seed: [u8; 32], boot: u32, more: &[u8]) -> Self {

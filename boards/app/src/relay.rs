@@ -1,12 +1,15 @@
 //! The relay: one watch upstream, any of 32 nodes behind it, also while the upstream is gone.
 //!
 //! ```text
-//!   server or relay ══ Uplink ──► Track (128 objects, 256 changes) ──► Downlink ══ nodes, 6 at a time
+//!   server or relay ══ Uplink ──► Track (128 objects, 256 changes) ──► Downlink ══ nodes, LINKS at a time
 //! ```
 //!
 //! It is the engine of the Linux program, over arrays. The upstream is asked for some fields of each object, and nodes for fields of
 //! those: [`Kept`] says how. Nothing but the count of starts is written to flash, which 50 changes a second would wear
 //! out in weeks. After a restart the relay takes a snapshot; nodes have their own cursors, which stay good, and get what differs.
+//!
+//! All memory is static and zero at start, so that it is neither in flash nor made on the stack. What is needed only while bytes come or go is there
+//! once, for all connections.
 
 mod links;
 pub mod permits;
@@ -16,20 +19,18 @@ use core::cell::RefCell;
 use core::convert::Infallible;
 use core::time::Duration;
 
-use embassy_futures::join::{join, join_array};
+use embassy_executor::Spawner;
 use embassy_futures::select::{Either, select};
 use embassy_net::Stack;
 use embassy_net::tcp::TcpSocket;
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::watch::Watch as Bell;
 use embassy_time::Timer;
-use embedded_io_async::{Read, Write};
-use embedded_storage_async::nor_flash::NorFlash;
 use heapless::String;
 use ringwatch_core::history;
-use ringwatch_core::link::PresharedKey;
 use ringwatch_core::link::node::{Config, Security, Standing, Wanted};
 use ringwatch_core::link::serve::Reported;
+use ringwatch_core::link::{PresharedKey, Seed};
 use ringwatch_core::object::Change;
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::Revision;
@@ -37,48 +38,51 @@ use ringwatch_core::room::InPlace;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
 use ringwatch_edge::engine::{Backoff, Kept, Object, Resources, Shape, Subject, Track, Uplink};
-use ringwatch_settings::{Endpoint, RelaySettings};
+use ringwatch_settings::{Endpoint, RelaySettings, Settings};
+use static_cell::ConstStaticCell;
 
 use crate::clock::{moment, now};
-use crate::keep::Keep;
 use crate::network;
 use crate::random::Random;
 use crate::restart::Note;
 use crate::upstream::{self, Lost};
-use links::Line;
+use links::{Line, Serve};
 use permits::Permits;
-use pool::Shared;
+use pool::{Name, Shared};
 
 /// Nodes that are known.
 pub const NODES: usize = ringwatch_settings::MAX_NODES;
 /// Nodes that are connected at once.
-pub const LINKS: usize = 6;
+pub const LINKS: usize = 12;
 /// Objects.
 pub const OBJECTS: usize = 128;
-/// The longest object, with its key and labels.
-pub const BYTES: usize = 128;
+/// The longest object, with its key and labels. Its length is kept in another byte, and both fill a block of 128.
+pub const BYTES: usize = 127;
 /// Changes that a node may be behind by without comparing.
 pub const EVENTS: usize = 256;
 /// Restarts of nodes, and its own, that are known and perhaps not yet passed on.
 const RESTARTS: usize = 4;
 /// Changes that may come in at once without nodes having to compare.
 const PENDING: usize = 24;
-/// The longest key.
+/// The longest key that the upstream sends only once.
 const KEY: usize = 48;
 /// The longest name or selector of a node's request.
 const TEXT: usize = 48;
 /// The longest packet, in both directions.
 const PACKET: usize = 512;
+/// A packet on the wire.
+const ON_WIRE: usize = PACKET + 2;
 /// Subscriptions of one node.
 const SUBS: usize = 1;
 /// Keys that are sent to a node only once.
-const KEYS: usize = 16;
+const KEYS: usize = 8;
 /// Keys that the upstream sends only once.
-const KEYS_UP: usize = 32;
+const KEYS_UP: usize = 16;
 /// How often to be told by the upstream that all is well.
 const BOOKMARKS: Duration = Duration::from_secs(5);
-/// What TCP may have on its way from upstream.
-const WINDOW: usize = 2048;
+/// What TCP may have on its way from upstream, and to it: a packet, and some credit.
+const WINDOW: usize = 1024;
+const SEND_UP: usize = ON_WIRE + PACKET / 2;
 
 /// The storage, in arrays.
 #[derive(Debug)]
@@ -86,14 +90,18 @@ pub struct Small;
 
 impl Shape for Small {
     type Bytes = Shared;
-    type Key = String<KEY>;
-    type Text = String<TEXT>;
+    type Key = Name;
+    type Text = String<TEXT, u8>;
     type Room = InPlace;
-    type Objects = [Slot<Self::Key, Object<Shared>>; OBJECTS];
+    type Objects = [Slot<Name, Object<Shared>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<Object<Shared>>>>; EVENTS];
     type Pending = [Place<Change<Object<Shared>>>; PENDING];
     type Restarts = [Place<Reported>; RESTARTS];
     const NO_RESTARTS: Self::Restarts = [const { Place::Free }; RESTARTS];
+
+    fn key(object: &Object<Shared>) -> Option<Name> {
+        Some(Name::of(object))
+    }
 }
 
 type Relayed = Resources<Small, Permits, 1, NODES, LINKS, SUBS, PACKET, KEYS>;
@@ -101,112 +109,141 @@ type Up = Uplink<'static, 1, PACKET, KEYS_UP, KEY, [u8; 0]>;
 /// Rings when nodes may have something to be sent.
 type Changed = Bell<NoopRawMutex, (), LINKS>;
 
-/// Everything that the relay needs, apart from the network stack: a static of the board's.
-pub struct Memory<F: NorFlash> {
-    keep: Keep<F, 0>,
+/// Everything that the relay needs, apart from the network stack and the [blocks](pool).
+struct Memory {
+    shared: Common,
+    /// Free at first, which is all zeros.
+    uplink: Place<Up>,
+    line: Line<WINDOW, SEND_UP>,
+    lines: [Line<{ links::RECEIVE }, { links::SEND }>; LINKS],
+}
+
+/// What all connections share.
+struct Common {
     relayed: RefCell<Relayed>,
-    uplink: Option<Up>,
-    line: Line<WINDOW, PACKET>,
-    lines: [Line<PACKET, { PACKET + PACKET / 2 }>; LINKS],
+    /// A packet on its way out, from one `await` to the next.
+    out: RefCell<[u8; ON_WIRE]>,
+    changed: Changed,
+    random: RefCell<Random>,
+}
+
+static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory {
+    shared: Common {
+        relayed: RefCell::new(Resources::new(
+            [Track::array(Subject {
+                resource: String::new(),
+                scope: Scope::Resource,
+            })],
+            Permits::NOBODY,
+        )),
+        out: RefCell::new([0; ON_WIRE]),
+        changed: Changed::new(),
+        random: RefCell::new(Random::UNSET),
+    },
+    uplink: Place::Free,
+    line: Line::EMPTY,
+    lines: [const { Line::EMPTY }; LINKS],
+});
+
+/// The relay, before there is a network.
+pub struct Relay {
+    memory: &'static mut Memory,
     settings: &'static RelaySettings<'static>,
 }
 
-impl<F: NorFlash> Memory<F> {
-    /// A relay that knows nothing yet, and this flash, of at least two pages.
-    pub fn new(flash: F, settings: &'static RelaySettings<'static>, kept: Kept) -> Self {
-        // Texts that are too long match nothing; settings are checked where they are made.
-        let text = |text| String::try_from(text).unwrap_or_default();
-        let watch = &settings.board.watch;
-        let subject = Subject {
-            resource: text(watch.resource),
-            scope: match watch.namespace {
-                "" => Scope::Resource,
-                namespace => Scope::Namespace(text(namespace)),
-            },
-        };
-        let track = Track::new(
-            subject,
-            [const { Slot::FREE }; OBJECTS],
-            [const { Place::Free }; EVENTS],
-            [const { Place::Free }; PENDING],
-        );
-        Self {
-            keep: Keep::new(flash),
-            relayed: RefCell::new(Resources::new(
-                [track.keeping(kept)],
-                Permits(&settings.nodes),
-            )),
-            uplink: None,
-            line: Line::EMPTY,
-            lines: [const { Line::EMPTY }; LINKS],
-            settings,
-        }
-    }
-
-    /// Counts the start; its number comes back.
-    pub async fn start(&mut self, restarted: &Note) -> u32 {
-        let boot = self.keep.count().await;
-        let Self { settings, .. } = self;
+impl Relay {
+    /// Takes the memory, and says who it is and why it has started; `None` if another relay has it. `boot` counts the starts.
+    pub fn start(
+        settings: &'static RelaySettings<'static>,
+        kept: Kept,
+        boot: u32,
+        restarted: &Note,
+        random: Random,
+    ) -> Option<Self> {
+        let memory = MEMORY.try_take()?;
+        pool::fill();
         let (name, nodes) = (settings.board.name, settings.nodes.len());
         log::info!("relay {name}, boot {boot}: {nodes} nodes");
         let restart = restarted.restart(boot);
         upstream::say_why(restart);
+        *memory.shared.random.get_mut() = random;
+        let relay = memory.shared.relayed.get_mut().relay_mut();
+        *relay.policy_mut() = Permits::of_nodes(&settings.nodes);
+        relay
+            .tracks_mut()
+            .iter_mut()
+            .for_each(|track| track.follow(subject(settings), kept.clone()));
         // Its own and those of its nodes go the same way.
-        let restarts = self.relayed.get_mut().relay_mut().restarts_mut();
-        restarts.pass_on();
+        relay.restarts_mut().pass_on();
         if let Some(restart) = restart {
-            restarts.note("", &restart);
+            relay.restarts_mut().note("", &restart);
         }
-        boot
+        Some(Self { memory, settings })
     }
 
-    /// Relays for ever.
+    /// A number that nobody can foresee.
+    pub fn number(&mut self) -> u64 {
+        self.memory.shared.random.get_mut().number()
+    }
+
+    /// Relays for ever. Each connection with a node is a task of its own.
     pub async fn run(
-        &mut self,
+        self,
+        spawner: Spawner,
         stack: Stack<'static>,
         key: &'static PresharedKey,
         wanted: &'static [Wanted<'static>; 1],
-        random: Random,
     ) -> Infallible {
-        let random = RefCell::new(random);
-        let changed = Changed::new();
-        let Self {
-            relayed, settings, ..
-        } = self;
-        let relayed = &*relayed;
-        let mut number = 0;
-        let links = self.lines.each_mut().map(|line| {
-            let link = number;
-            number += 1;
-            let port = settings.port;
-            let (random, changed) = (&random, &changed);
-            async move { links::serve(relayed, link, stack, port, line, random, changed).await }
-        });
-        let follow = Follow {
-            relayed,
-            settings,
-            changed: &changed,
-            random: &random,
-        };
-        let follow = follow.run(&mut self.uplink, &mut self.line, stack, key, wanted);
-        let (never, _) = join(follow, join_array(links)).await;
-        never
+        let Self { memory, settings } = self;
+        let Memory {
+            shared,
+            uplink,
+            line,
+            lines,
+        } = memory;
+        let shared = &*shared;
+        for (link, line) in lines.iter_mut().enumerate() {
+            let serve = Serve {
+                shared,
+                link,
+                stack,
+                port: settings.port,
+            };
+            // There are as many as are spawned.
+            if let Ok(task) = links::task(serve, line) {
+                spawner.spawn(task);
+            }
+        }
+        let follow = Follow { shared, settings };
+        follow.run(uplink, line, stack, key, wanted).await
+    }
+}
+
+/// What the relay is about.
+fn subject(settings: &RelaySettings<'_>) -> Subject<String<TEXT, u8>> {
+    // Texts that are too long match nothing; settings are checked where they are made.
+    let text = |text| String::try_from(text).unwrap_or_default();
+    let watch = &settings.board.watch;
+    Subject {
+        resource: text(watch.resource),
+        scope: match watch.namespace {
+            "" => Scope::Resource,
+            namespace => Scope::Namespace(text(namespace)),
+        },
     }
 }
 
 /// What following the upstream needs.
-struct Follow<'a> {
-    relayed: &'a RefCell<Relayed>,
+struct Follow {
+    shared: &'static Common,
     settings: &'static RelaySettings<'static>,
-    changed: &'a Changed,
-    random: &'a RefCell<Random>,
 }
 
-impl Follow<'_> {
+impl Follow {
     async fn run(
         &self,
-        uplink: &mut Option<Up>,
-        line: &mut Line<WINDOW, PACKET>,
+        uplink: &mut Place<Up>,
+        line: &mut Line<WINDOW, SEND_UP>,
         stack: Stack<'static>,
         key: &'static PresharedKey,
         wanted: &'static [Wanted<'static>; 1],
@@ -214,31 +251,23 @@ impl Follow<'_> {
         let board = &self.settings.board;
         let mut backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(10));
         for endpoint in board.upstream.iter().cycle() {
-            let config = Config {
-                silence: Duration::from_millis(board.silence.into()),
-                ..Config::new(board.name, Security::Sealed(key))
+            let seed = self.shared.random.borrow_mut().seed();
+            let Some(uplink) = begin(uplink, board, key, wanted, seed) else {
+                continue;
             };
-            let seed = self.random.borrow_mut().seed();
-            let uplink = uplink.insert(Uplink::new(config, wanted, [], seed, now()));
             network::up(stack).await;
-            let Line {
-                receive,
-                send,
-                read,
-                out,
-            } = line;
-            let mut socket = TcpSocket::new(stack, receive, send);
+            let mut socket = TcpSocket::new(stack, &mut line.receive, &mut line.send);
             let lost = match upstream::dial(&mut socket, endpoint).await {
-                Ok(()) => self.link(uplink, &mut socket, endpoint, read, out).await,
+                Ok(()) => self.link(uplink, &mut socket, endpoint).await,
                 Err(lost) => lost,
             };
             log::warn!("link lost: {lost}");
             upstream::hang_up(&mut socket, lost).await;
-            self.relayed.borrow_mut().relay_mut().interrupt();
+            self.shared.relayed.borrow_mut().relay_mut().interrupt();
             if uplink.standing(0) == Some(Standing::Live) {
                 backoff.reset();
             }
-            let wait = backoff.wait(self.random.borrow_mut().number() as u32);
+            let wait = backoff.wait(self.shared.random.borrow_mut().number() as u32);
             Timer::after_millis(wait.as_millis() as u64).await;
         }
         // Settings name at least one address, so this is not reached.
@@ -246,32 +275,16 @@ impl Follow<'_> {
     }
 
     /// One connection, from its beginning to its end.
-    async fn link(
-        &self,
-        uplink: &mut Up,
-        io: &mut (impl Read + Write),
-        endpoint: &Endpoint,
-        read: &mut [u8],
-        out: &mut [u8],
-    ) -> Lost {
+    async fn link(&self, uplink: &mut Up, io: &mut TcpSocket<'_>, endpoint: &Endpoint) -> Lost {
         let mut open = false;
         let mut said = None;
         loop {
-            loop {
-                let len = {
-                    let mut relayed = self.relayed.borrow_mut();
-                    let relay = relayed.relay_mut();
-                    let bytes = uplink.poll_output(relay.tracks_mut(), now(), out);
-                    match bytes.map(<[u8]>::len) {
-                        None => uplink.report(relay.restarts_mut(), out).map(<[u8]>::len),
-                        len => len,
-                    }
-                };
-                let Some(bytes) = len.and_then(|len| out.get(..len)) else {
-                    break;
-                };
-                if io.write_all(bytes).await.is_err() {
-                    return Lost::Network;
+            // What did not fit a whole packet is taken to fit none, so there has to be room for one.
+            while links::room(io) >= ON_WIRE {
+                match self.send(uplink, io) {
+                    Some(true) => {}
+                    Some(false) => break,
+                    None => return Lost::Network,
                 }
             }
             if let Some(ended) = uplink.ended() {
@@ -282,23 +295,44 @@ impl Follow<'_> {
             }
             self.report(uplink, &mut said);
             let wait = Timer::at(moment(uplink.next_deadline()));
-            match select(io.read(read), wait).await {
+            let read = io.read_with(|bytes| {
+                let mut relayed = self.shared.relayed.borrow_mut();
+                uplink.receive(relayed.relay_mut().tracks_mut(), bytes, now());
+                (bytes.len(), bytes.len())
+            });
+            match select(read, wait).await {
                 Either::First(Ok(0) | Err(_)) => return Lost::Network,
-                Either::First(Ok(len)) => {
-                    let bytes = read.get(..len).unwrap_or_default();
-                    let mut relayed = self.relayed.borrow_mut();
-                    uplink.receive(relayed.relay_mut().tracks_mut(), bytes, now());
-                    self.changed.sender().send(());
+                Either::First(Ok(_)) => self.shared.changed.sender().send(()),
+                // The deadline may be that of a packet for which there was no room.
+                Either::Second(()) if links::room(io) < ON_WIRE => {
+                    if links::until_sent(io).await.is_err() {
+                        return Lost::Network;
+                    }
                 }
                 Either::Second(()) => {}
             }
         }
     }
 
+    /// Hands the next packet to the network, in which there is room; whether there was one. `None` if the network is gone.
+    fn send(&self, uplink: &mut Up, io: &mut TcpSocket<'_>) -> Option<bool> {
+        let mut out = self.shared.out.borrow_mut();
+        let mut relayed = self.shared.relayed.borrow_mut();
+        let relay = relayed.relay_mut();
+        let bytes = uplink.poll_output(relay.tracks_mut(), now(), &mut *out);
+        let len = match bytes.map(<[u8]>::len) {
+            None => uplink
+                .report(relay.restarts_mut(), &mut *out)
+                .map(<[u8]>::len),
+            len => len,
+        };
+        links::hand_over(io, out.get(..len.unwrap_or(0)).unwrap_or_default())
+    }
+
     /// Says where the relay is, whenever that has changed.
     fn report(&self, uplink: &Up, said: &mut Option<Revision>) {
         let standing = uplink.standing(0);
-        let relayed = self.relayed.borrow();
+        let relayed = self.shared.relayed.borrow();
         let Some(track) = relayed.relay().tracks().first() else {
             return;
         };
@@ -316,6 +350,23 @@ impl Follow<'_> {
             log::warn!("the watch has failed: {code}");
         }
     }
+}
+
+/// A session that is about to say hello, in the place of the one before. Apart, for the stack's sake: a session is long, and is moved there.
+#[inline(never)]
+fn begin<'u>(
+    uplink: &'u mut Place<Up>,
+    board: &'static Settings<'static>,
+    key: &'static PresharedKey,
+    wanted: &'static [Wanted<'static>; 1],
+    seed: Seed,
+) -> Option<&'u mut Up> {
+    let config = Config {
+        silence: Duration::from_millis(board.silence.into()),
+        ..Config::new(board.name, Security::Sealed(key))
+    };
+    *uplink = Place::Taken(Uplink::new(config, wanted, [], seed, now()));
+    uplink.as_mut()
 }
 
 /// What the settings ask of the upstream.

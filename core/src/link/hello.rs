@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::frame::Code;
+use super::seal::MESSAGE_OVERHEAD;
 
 /// The newest version. With 2 came restarts and that they are noted; before, they are not told.
 pub const VERSION: u8 = 2;
@@ -14,6 +15,10 @@ pub(super) const RESTARTS: u8 = 2;
 pub const MAX_NAME: usize = 63;
 /// The longest first packet.
 pub(super) const MAX_HELLO: usize = 512;
+/// The longest answer to it: its front, and a sealed payload of a few numbers.
+pub(super) const MAX_ANSWER: usize = WELCOME_HEAD + MESSAGE_OVERHEAD + MAX_ANSWER_PAYLOAD;
+/// A byte, and a number of 16 bits as postcard writes it.
+pub(super) const MAX_ANSWER_PAYLOAD: usize = 1 + 3;
 /// Every end takes packets of this length.
 pub const MIN_PACKET: usize = 128;
 

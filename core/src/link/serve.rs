@@ -28,11 +28,11 @@ use core::time::Duration;
 use super::dictionary::Sent;
 use super::ended::Ended;
 use super::frame::{Code, Control, Frame};
-use super::hello::{self, MAX_NAME, OLDEST, Offer, RESTARTS};
+use super::hello::{self, MAX_ANSWER, MAX_NAME, OLDEST, Offer, RESTARTS};
 use super::liveness::{Liveness, Pulse};
 use super::seal::{Seal, Seed};
 use super::wire::{self, Framing, Receiver, Sender};
-use crate::room::{Buffer, InPlace, Room};
+use crate::room::{InPlace, Room};
 use crate::slots::Place;
 use crate::time::Instant;
 use fill::{Context, Held, Packet};
@@ -76,19 +76,16 @@ pub struct Session<
     R: Room = InPlace,
 > {
     receiver: Receiver<PACKET, R>,
-    packet: Buffer<R, PACKET>,
+    sender: Sender,
     state: State<W, H, SUBS, KEYS, R>,
 }
 
-/// All but the buffers.
+/// All but what moves bytes.
 struct State<W, H, const SUBS: usize, const KEYS: usize, R: Room> {
-    config: Config,
     phase: Phase,
-    sender: Sender,
     /// Which both ends speak, once it is open.
     version: u8,
     seal: Seal,
-    seed: Seed,
     /// What the node is called, once it has said so.
     name: heapless::String<MAX_NAME, u8>,
     offer: Offer,
@@ -108,12 +105,15 @@ struct State<W, H, const SUBS: usize, const KEYS: usize, R: Room> {
     dictionary: Sent<KEYS>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
-    /// The node has not said hello; it has until then.
-    Hello(Instant),
-    /// So many bytes of the packet buffer are the answer to it, and then it is open or over.
-    Answer(usize, Option<Ended>),
+    /// The node has not said hello; it has until then. The seed is for the answer.
+    Hello {
+        until: Instant,
+        seed: Seed,
+    },
+    /// This is the answer to it, and then it is open or over.
+    Answer(heapless::Vec<u8, MAX_ANSWER, u8>, Option<Ended>),
     Open,
     /// To say goodbye.
     Closing(Code),
@@ -143,15 +143,15 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
         }
         Self {
             receiver: Receiver::new(config.framing),
-            packet: Buffer::new(),
+            sender: Sender::new(config.framing),
             state: State {
-                config,
-                phase: Phase::Hello(now + config.patience),
-                sender: Sender::new(config.framing),
+                phase: Phase::Hello {
+                    until: now + config.patience,
+                    seed: seed.clone(),
+                },
                 version: OLDEST,
                 seal: Seal::Plain,
                 dictionary: Sent::new(seed.hash_key()),
-                seed,
                 name: heapless::String::new(),
                 offer: Offer {
                     packet: 0,
@@ -179,7 +179,7 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
     {
         let state = &mut self.state;
         while !matches!(state.phase, Phase::Over(_) | Phase::Closing(_)) {
-            let lenient = matches!(state.phase, Phase::Hello(_));
+            let lenient = matches!(state.phase, Phase::Hello { .. });
             let packet = match self.receiver.take(&mut bytes, lenient) {
                 Ok(Some(packet)) => packet,
                 Ok(None) => return,
@@ -188,9 +188,10 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
                     return;
                 }
             };
-            match state.phase {
-                Phase::Hello(_) => {
-                    state.hello(packet, self.packet.bytes(), access, source, now);
+            match &state.phase {
+                Phase::Hello { seed, .. } => {
+                    let seed = seed.clone();
+                    state.hello(packet, &seed, access, source, now);
                 }
                 _ => state.packet(packet, access, source, now),
             }
@@ -210,55 +211,15 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
     {
         let state = &mut self.state;
         state.look_at_the_clock(now);
-        let written = Self::packet(state, &mut self.packet, source, now, out.len());
-        let written = written.and_then(|packet| state.sender.write(packet, out));
-        if !matches!(state.phase, Phase::Answer(..)) {
-            self.packet.give_up();
-        }
-        written
-    }
-
-    /// The next packet to send, for which there is `room` on the wire.
-    fn packet<'p, S>(
-        state: &mut State<W, H, SUBS, KEYS, R>,
-        buffer: &'p mut Buffer<R, PACKET>,
-        source: &S,
-        now: Instant,
-        room: usize,
-    ) -> Option<&'p [u8]>
-    where
-        S: Source<Watch = W, Held = H>,
-    {
-        if let Phase::Hello(_) | Phase::Over(_) = state.phase {
-            return None;
-        }
-        let buffer = buffer.bytes();
-        let len = match state.phase {
-            Phase::Hello(_) | Phase::Over(_) => return None,
-            Phase::Answer(len, ended) => {
-                state.phase = ended.map_or(Phase::Open, Phase::Over);
-                len
-            }
-            Phase::Open | Phase::Closing(_) => {
-                let limit = usize::from(state.offer.packet)
-                    .min(wire::longest_out(state.config.framing, room))
-                    .saturating_sub(state.seal.overhead())
-                    .min(PACKET.saturating_sub(state.seal.overhead()));
-                let len = state.fill(buffer.get_mut(..limit)?, source, now);
-                if len == 0 {
-                    return None;
-                }
-                state.seal.seal(buffer, len)?
-            }
-        };
-        buffer.get(..len)
+        self.sender
+            .send::<R, PACKET>(out, |place| state.next_packet(place, source, now))
     }
 
     /// When to call [`poll_output`](Self::poll_output) although nothing has happened; [`Instant::NEVER`] if then only.
     pub fn next_deadline(&self) -> Instant {
         let state = &self.state;
         match state.phase {
-            Phase::Hello(until) => until,
+            Phase::Hello { until, .. } => until,
             Phase::Over(_) => Instant::NEVER,
             Phase::Answer(..) | Phase::Closing(_) => Instant::from_millis(0),
             Phase::Open => {
@@ -303,14 +264,14 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
     fn close(&mut self, code: Code) {
         match self.phase {
             Phase::Open => self.phase = Phase::Closing(code),
-            Phase::Hello(_) | Phase::Answer(..) => self.phase = Phase::Over(Ended::Here(code)),
+            Phase::Hello { .. } | Phase::Answer(..) => self.phase = Phase::Over(Ended::Here(code)),
             Phase::Closing(_) | Phase::Over(_) => {}
         }
     }
 
     fn look_at_the_clock(&mut self, now: Instant) {
         match self.phase {
-            Phase::Hello(until) if now >= until => {
+            Phase::Hello { until, .. } if now >= until => {
                 self.phase = Phase::Over(Ended::Here(Code::Silent));
             }
             Phase::Open if self.liveness.pulse(now) == Pulse::Gone => self.close(Code::Silent),
@@ -414,6 +375,31 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
             .is_some_and(|held| held.item.sub == sub && held.sent == 0)
         {
             self.held = None;
+        }
+    }
+
+    /// Writes the next packet to send; its length.
+    fn next_packet<S>(&mut self, place: &mut [u8], source: &S, now: Instant) -> Option<usize>
+    where
+        S: Source<Watch = W, Held = H>,
+    {
+        match &self.phase {
+            Phase::Hello { .. } | Phase::Over(_) => None,
+            Phase::Answer(answer, ended) => {
+                let len = answer.len();
+                place.get_mut(..len)?.copy_from_slice(answer);
+                self.phase = ended.map_or(Phase::Open, Phase::Over);
+                Some(len)
+            }
+            Phase::Open | Phase::Closing(_) => {
+                let limit = usize::from(self.offer.packet)
+                    .min(place.len())
+                    .saturating_sub(self.seal.overhead());
+                match self.fill(place.get_mut(..limit)?, source, now) {
+                    0 => None,
+                    len => self.seal.seal(place, len),
+                }
+            }
         }
     }
 

@@ -276,22 +276,39 @@ impl Sender {
         Self { framing, number: 0 }
     }
 
-    /// Writes a packet that is not longer than [`longest_out`] says; `None` if it is.
-    pub(super) fn write<'o>(&mut self, packet: &[u8], out: &'o mut [u8]) -> Option<&'o [u8]> {
-        if packet.is_empty() || packet.len() > longest_out(self.framing, out.len()) {
-            return None;
-        }
+    /// Has `make` write a packet, and gives its bytes on the wire; `None` if there is none. The place that it is given is as long as `out` and `N` allow.
+    ///
+    /// On a stream a packet is made where it is sent from. On a serial line it is made elsewhere, since no byte of it stays where it was.
+    pub(super) fn send<'o, R: Room, const N: usize>(
+        &mut self,
+        out: &'o mut [u8],
+        make: impl FnOnce(&mut [u8]) -> Option<usize>,
+    ) -> Option<&'o [u8]> {
+        let longest = longest_out(self.framing, out.len()).min(N);
         let len = match self.framing {
             Framing::Stream => {
-                let length = u16::try_from(packet.len()).ok()?;
                 let (head, body) = out.split_at_mut_checked(LENGTH_LEN)?;
-                head.copy_from_slice(&length.to_le_bytes());
-                body.get_mut(..packet.len())?.copy_from_slice(packet);
-                LENGTH_LEN + packet.len()
+                let len = make(body.get_mut(..longest)?).filter(|len| *len > 0)?;
+                head.copy_from_slice(&u16::try_from(len).ok()?.to_le_bytes());
+                LENGTH_LEN + len
             }
-            Framing::Serial => self.write_serial(packet, out)?,
+            Framing::Serial => self.send_serial::<R, N>(longest, out, make)?,
         };
         out.get(..len)
+    }
+
+    /// Apart, so that who speaks on streams only needs no stack for the buffer.
+    #[inline(never)]
+    fn send_serial<R: Room, const N: usize>(
+        &mut self,
+        longest: usize,
+        out: &mut [u8],
+        make: impl FnOnce(&mut [u8]) -> Option<usize>,
+    ) -> Option<usize> {
+        let mut buffer = Buffer::<R, N>::new();
+        let packet = buffer.bytes();
+        let len = make(packet.get_mut(..longest)?).filter(|len| *len > 0)?;
+        self.write_serial(packet.get(..len)?, out)
     }
 
     fn write_serial(&mut self, packet: &[u8], out: &mut [u8]) -> Option<usize> {
@@ -344,12 +361,20 @@ mod tests {
         ]
     }
 
+    /// One packet on the wire, if there is room for it.
+    fn write(sender: &mut Sender, packet: &[u8], room: usize) -> Option<Vec<u8>> {
+        let mut out = std::vec![0; room];
+        let sent = sender.send::<InPlace, 1100>(&mut out, |place| {
+            place.get_mut(..packet.len())?.copy_from_slice(packet);
+            Some(packet.len())
+        });
+        sent.map(<[u8]>::to_vec)
+    }
+
     fn send(framing: Framing, packets: &[Vec<u8>]) -> Vec<u8> {
         let mut sender = Sender::new(framing);
-        let mut out = [0; 320];
-        let written = packets
-            .iter()
-            .map(|packet| sender.write(packet, &mut out).unwrap().to_vec());
+        let written = packets.iter();
+        let written = written.map(|packet| write(&mut sender, packet, 320).unwrap());
         written.collect::<Vec<_>>().concat()
     }
 
@@ -399,15 +424,14 @@ mod tests {
     fn the_longest_packet_fits_and_no_longer_one() {
         for framing in [Framing::Stream, Framing::Serial] {
             for len in 8..1100 {
-                let mut out = std::vec![0; len];
                 let longest = longest_out(framing, len);
                 for filler in [0, 1] {
                     let packet = std::vec![filler; longest];
-                    let written = Sender::new(framing).write(&packet, &mut out);
+                    let written = write(&mut Sender::new(framing), &packet, len);
                     assert_eq!(written.is_some(), longest > 0, "{framing:?} {len}");
                 }
                 let packet = std::vec![1; longest + 1];
-                assert_eq!(Sender::new(framing).write(&packet, &mut out), None);
+                assert_eq!(write(&mut Sender::new(framing), &packet, len), None);
             }
         }
     }
@@ -432,10 +456,8 @@ mod tests {
         let packets = packets();
         let bytes: Vec<_> = {
             let mut sender = Sender::new(Framing::Serial);
-            let mut out = [0; 320];
-            let written = packets
-                .iter()
-                .map(|packet| sender.write(packet, &mut out).unwrap().to_vec());
+            let written = packets.iter();
+            let written = written.map(|packet| write(&mut sender, packet, 320).unwrap());
             written.collect()
         };
         for at in 0..bytes[1].len() {

@@ -29,9 +29,8 @@ pub struct Nodes<T> {
 }
 
 impl<T: Slots<Place<KnownNode>>> Nodes<T> {
-    /// An empty table in these places.
-    pub fn new(mut places: T) -> Self {
-        places.as_mut().fill(Place::Free);
+    /// An empty table in these places, which are free.
+    pub const fn new(places: T) -> Self {
         Self { places }
     }
 

@@ -18,11 +18,16 @@ use ringwatch_core::revision::Revision;
 
 /// Bytes that are written once and then only read. Cloning is cheap, or the bytes are few.
 pub trait Bytes: AsRef<[u8]> + Clone {
-    /// `len` bytes, filled in by `fill`; `None` if there is no room for so many.
+    /// The most bytes that there can be.
+    const LONGEST: usize;
+
+    /// `len` bytes, filled in by `fill`; `None` if they are too many, or if there is no room now.
     fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Option<Self>;
 }
 
 impl<const N: usize> Bytes for heapless::Vec<u8, N> {
+    const LONGEST: usize = N;
+
     fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Option<Self> {
         let mut bytes = Self::new();
         bytes.resize(len, 0).ok()?;
@@ -33,6 +38,8 @@ impl<const N: usize> Bytes for heapless::Vec<u8, N> {
 
 #[cfg(feature = "linux")]
 impl Bytes for std::sync::Arc<[u8]> {
+    const LONGEST: usize = usize::MAX;
+
     fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Option<Self> {
         let mut bytes: Self = core::iter::repeat_n(0, len).collect();
         fill(Self::get_mut(&mut bytes)?);
@@ -46,8 +53,8 @@ pub struct Object<B> {
     bytes: B,
     /// Whether the list that is coming in has named it. Only of use in the store.
     pub(super) listed: bool,
-    /// In which group of changes it came. Only of use in the store.
-    pub(super) group: u32,
+    /// In which group of changes it came, counted round and round: whose number is another was not in this one. Only of use in the store.
+    pub(super) group: u16,
 }
 
 /// Why something cannot be kept as an object.
@@ -55,8 +62,10 @@ pub struct Object<B> {
 pub enum ObjectError {
     /// It is not a JSON object, or its metadata is not what metadata is.
     Malformed,
-    /// There is no room for it.
+    /// It is longer than anything that is kept.
     TooLarge,
+    /// There is no room for it now.
+    NoRoom,
 }
 
 /// Where an object lives and since when: what Kubernetes says in its metadata.
@@ -132,6 +141,9 @@ impl<B: Bytes> Object<B> {
         let key_short = u16::try_from(key.len()).map_err(|_| ObjectError::TooLarge)?;
         let labels_short = u16::try_from(labels_len).map_err(|_| ObjectError::TooLarge)?;
         let len = HEAD + key.len() + labels_len + json.len();
+        if len > B::LONGEST {
+            return Err(ObjectError::TooLarge);
+        }
         let bytes = B::build(len, |bytes| {
             let mut rest = bytes;
             put(&mut rest, &revision.get().to_le_bytes());
@@ -153,7 +165,7 @@ impl<B: Bytes> Object<B> {
             put(&mut rest, json);
         });
         Ok(Self {
-            bytes: bytes.ok_or(ObjectError::TooLarge)?,
+            bytes: bytes.ok_or(ObjectError::NoRoom)?,
             listed: true,
             group: 0,
         })

@@ -34,8 +34,8 @@ where
     T: Slots<Track<S>>,
     N: Slots<Place<KnownNode>>,
 {
-    /// A relay of these tracks. The order is that of the upstream's subscriptions.
-    pub fn new(tracks: T, policy: P, nodes: N) -> Self {
+    /// A relay of these tracks, and free places for nodes. The order is that of the upstream's subscriptions.
+    pub const fn new(tracks: T, policy: P, nodes: N) -> Self {
         Self {
             tracks,
             policy,

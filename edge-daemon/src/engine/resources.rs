@@ -48,7 +48,7 @@ impl<
 > Resources<S, P, TRACKS, NODES, LINKS, SUBS, PACKET, KEYS>
 {
     /// A relay of these tracks, without links.
-    pub fn new(tracks: [Track<S>; TRACKS], policy: P) -> Self {
+    pub const fn new(tracks: [Track<S>; TRACKS], policy: P) -> Self {
         Self {
             relay: Relay::new(tracks, policy, [Place::Free; NODES]),
             links: [const { Place::Free }; LINKS],
@@ -77,10 +77,13 @@ impl<
 
     /// Nobody is there any more.
     pub fn disconnect(&mut self, link: usize, now: Instant) {
-        let session = self.links.get_mut(link).and_then(Place::take);
-        if let Some(session) = session {
-            note(&mut self.relay, &session, now);
+        let Some(place) = self.links.get_mut(link) else {
+            return;
+        };
+        if let Some(session) = place.as_ref() {
+            note(&mut self.relay, session, now);
         }
+        *place = Place::Free;
     }
 
     /// Takes in bytes of a link.

@@ -4,7 +4,7 @@ use core::borrow::Borrow;
 
 use ringwatch_core::history;
 use ringwatch_core::link::serve::Reported;
-use ringwatch_core::object::Change;
+use ringwatch_core::object::{Change, Object as _};
 use ringwatch_core::room::{InPlace, Room};
 use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::store::Slot;
@@ -17,6 +17,11 @@ pub trait Shape: Sized + 'static {
     type Bytes: Bytes;
     /// What a key is kept in.
     type Key: Ord + Clone + Borrow<str> + for<'k> TryFrom<&'k str>;
+    /// The key of an object. Where objects share their bytes, so can keys.
+    fn key(object: &Object<Self::Bytes>) -> Option<Self::Key> {
+        Self::Key::try_from(object.key().as_str()).ok()
+    }
+
     /// What a name or selector is kept in.
     type Text: AsRef<str> + Clone + for<'t> TryFrom<&'t str>;
     /// The objects of a track.

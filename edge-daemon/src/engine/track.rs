@@ -24,7 +24,7 @@ use core::borrow::Borrow;
 use core::time::Duration;
 
 use ringwatch_core::digest::Digest;
-use ringwatch_core::history::History;
+use ringwatch_core::history::{Entry, History};
 use ringwatch_core::key::Key;
 use ringwatch_core::link::frame::Origin;
 use ringwatch_core::link::node::Missing;
@@ -32,7 +32,8 @@ use ringwatch_core::link::serve::{Local, Request, Shelf};
 use ringwatch_core::object::{Change, Object as _};
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::Revision;
-use ringwatch_core::store::Store;
+use ringwatch_core::slots::Place;
+use ringwatch_core::store::{Slot, Store};
 use ringwatch_core::time::Instant;
 use ringwatch_core::watcher::State;
 
@@ -84,7 +85,7 @@ pub struct Track<S: Shape> {
     /// Whether the upstream says that it has something else.
     doubtful: bool,
     /// How far a list has come: up to this key it is exact at this revision.
-    mark: Option<(S::Key, Revision)>,
+    mark: Place<(S::Key, Revision)>,
     missing: Missing,
     /// Of the store as it is.
     stored: Digest,
@@ -94,38 +95,67 @@ pub struct Track<S: Shape> {
     skipped: u32,
     /// Over the node link.
     begun: Begun,
-    /// The longest object that is kept, in bytes of JSON.
-    longest: usize,
+    /// The longest object that is kept, in bytes of JSON, if there is a limit.
+    longest: Option<usize>,
     /// Which fields of the objects are here; all if there is no list.
     kept: Option<Kept>,
 }
 
 impl<S: Shape> Track<S> {
-    /// An empty track over this storage.
+    /// An empty track over this storage, of which what is pending is free.
     pub fn new(
         subject: Subject<S::Text>,
         objects: S::Objects,
         changes: S::Changes,
         pending: S::Pending,
     ) -> Self {
+        Self::over(
+            subject,
+            Store::new(objects),
+            History::new(changes),
+            Pending::new(pending),
+        )
+    }
+
+    /// An empty track in arrays, for a `static`.
+    pub const fn array<const OBJECTS: usize, const CHANGES: usize, const PENDING: usize>(
+        subject: Subject<S::Text>,
+    ) -> Self
+    where
+        S: Shape<
+                Objects = [Slot<<S as Shape>::Key, Object<<S as Shape>::Bytes>>; OBJECTS],
+                Changes = [Place<Entry<Change<Object<<S as Shape>::Bytes>>>>; CHANGES],
+                Pending = [Place<Change<Object<<S as Shape>::Bytes>>>; PENDING],
+            >,
+    {
+        let pending = Pending::new([const { Place::Free }; PENDING]);
+        Self::over(subject, Store::array(), History::array(), pending)
+    }
+
+    const fn over(
+        subject: Subject<S::Text>,
+        store: Store<S::Key, Object<S::Bytes>, S::Objects>,
+        history: History<Change<Object<S::Bytes>>, S::Changes>,
+        pending: Pending<S>,
+    ) -> Self {
         Self {
             subject,
-            store: Store::new(objects),
-            history: History::new(changes),
-            pending: Pending::new(pending),
+            store,
+            history,
+            pending,
             origin: None,
             epoch: 0,
             complete: false,
             moving: false,
             doubtful: false,
-            mark: None,
+            mark: Place::Free,
             missing: Missing::new(),
             stored: Digest::EMPTY,
             digest: Digest::EMPTY,
             in_step: None,
             skipped: 0,
             begun: Begun::NONE,
-            longest: usize::MAX,
+            longest: None,
             kept: None,
         }
     }
@@ -133,15 +163,14 @@ impl<S: Shape> Track<S> {
     /// The same track, which keeps no object that is longer: it is then [missing](Self::has_all).
     #[must_use]
     pub const fn limited(mut self, longest: usize) -> Self {
-        self.longest = longest;
+        self.longest = Some(longest);
         self
     }
 
-    /// The same track, whose upstream is asked for these fields only and sends them packed.
-    #[must_use]
-    pub fn keeping(mut self, fields: Kept) -> Self {
+    /// Says what the track is about, once that is known, and that the upstream is asked for these fields only and sends them packed.
+    pub fn follow(&mut self, subject: Subject<S::Text>, fields: Kept) {
+        self.subject = subject;
         self.kept = Some(fields);
-        self
     }
 
     /// Whether what is asked for can be told from what is kept of the objects.
@@ -310,9 +339,9 @@ impl<S: Shape> State for Track<S> {
         let deleted_key = deleted.key().as_str();
         match held {
             Some((key, object)) if key.borrow() < deleted_key => Some((key, object)),
-            held => match S::Key::try_from(deleted_key) {
-                Ok(key) => Some((key, deleted)),
-                Err(_) => held,
+            held => match S::key(deleted) {
+                Some(key) => Some((key, deleted)),
+                None => held,
             },
         }
     }

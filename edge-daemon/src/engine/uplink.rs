@@ -31,7 +31,7 @@ impl<'a, const SUBS: usize, const PACKET: usize, const KEYS: usize, const KEY: u
 where
     O: Slots<u8>,
 {
-    /// A session that is about to say hello. `wanted` is what each track is fed with, in their order: every event, of whole objects or with the list of fields that the track [keeps](Track::keeping). `object` is the buffer
+    /// A session that is about to say hello. `wanted` is what each track is fed with, in their order: every event, of whole objects or with the list of fields that the track [keeps](Track::follow). `object` is the buffer
     /// for objects that are longer than a packet, with their keys.
     pub fn new(
         config: Config<'a>,

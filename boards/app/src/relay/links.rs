@@ -1,20 +1,18 @@
 //! Nodes: a place for each connection, and a session on it.
 
-use core::cell::RefCell;
 use core::convert::Infallible;
 use core::time::Duration;
 
+use embassy_futures::poll_once;
 use embassy_futures::select::{Either3, select3};
 use embassy_net::Stack;
 use embassy_net::tcp::TcpSocket;
 use embassy_time::{Timer, with_timeout};
-use embedded_io_async::{Read, Write};
 use ringwatch_core::link::serve::{Config, Session};
 
-use super::{Changed, PACKET, Relayed};
+use super::Common;
 use crate::clock::{moment, now};
 use crate::network;
-use crate::random::Random;
 use crate::upstream::{self, Lost};
 
 /// How long a node may be silent; after half of that it is asked whether it is there.
@@ -22,99 +20,100 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// How long a node may take nothing of what is written to it.
 const STUCK: embassy_time::Duration = embassy_time::Duration::from_secs(20);
 
-/// What is read at once.
-const READ: usize = 128;
+/// What TCP may have on its way from a node: they say little, in packets that the session puts together.
+pub(super) const RECEIVE: usize = 192;
+/// What may be on its way to a node, and how much of that must be free for a packet to be made: any event fits, and then another one while the first is not acknowledged.
+pub(super) const SEND: usize = 2 * LEAST;
+const LEAST: usize = 256;
 
 /// The buffers of a connection.
 pub(super) struct Line<const RECEIVE: usize, const SEND: usize> {
     pub(super) receive: [u8; RECEIVE],
     pub(super) send: [u8; SEND],
-    pub(super) read: [u8; READ],
-    pub(super) out: [u8; PACKET + 8],
 }
 
 impl<const RECEIVE: usize, const SEND: usize> Line<RECEIVE, SEND> {
     pub(super) const EMPTY: Self = Self {
         receive: [0; RECEIVE],
         send: [0; SEND],
-        read: [0; READ],
-        out: [0; PACKET + 8],
     };
 }
 
-/// Serves one node after the other, for ever.
-pub(super) async fn serve<const RECEIVE: usize, const SEND: usize>(
-    relayed: &RefCell<Relayed>,
-    link: usize,
-    stack: Stack<'static>,
-    port: u16,
-    line: &mut Line<RECEIVE, SEND>,
-    random: &RefCell<Random>,
-    changed: &Changed,
-) -> Infallible {
-    loop {
-        network::up(stack).await;
-        let mut socket = TcpSocket::new(stack, &mut line.receive, &mut line.send);
-        if socket.accept(port).await.is_err() {
-            Timer::after_millis(100).await;
-            continue;
+/// What a connection is served with.
+#[derive(Clone, Copy)]
+pub(super) struct Serve {
+    pub(super) shared: &'static Common,
+    pub(super) link: usize,
+    pub(super) stack: Stack<'static>,
+    pub(super) port: u16,
+}
+
+#[embassy_executor::task(pool_size = super::LINKS)]
+pub(super) async fn task(serve: Serve, line: &'static mut Line<RECEIVE, SEND>) -> ! {
+    match serve.run(line).await {}
+}
+
+impl Serve {
+    /// Serves one node after the other, for ever.
+    async fn run(self, line: &'static mut Line<RECEIVE, SEND>) -> Infallible {
+        loop {
+            network::up(self.stack).await;
+            let mut socket = TcpSocket::new(self.stack, &mut line.receive, &mut line.send);
+            if socket.accept(self.port).await.is_err() {
+                Timer::after_millis(100).await;
+                continue;
+            }
+            self.connect();
+            let lost = self.session(&mut socket).await;
+            self.disconnect(lost);
+            upstream::hang_up(&mut socket, lost).await;
         }
+    }
+
+    /// Apart, for the stack's sake: a session is long, and is moved to its place.
+    #[inline(never)]
+    fn connect(&self) {
         let config = Config {
             silence: SILENCE,
             ..Config::default()
         };
-        let seed = random.borrow_mut().seed();
-        relayed.borrow_mut().connect(link, config, seed, now());
-        let mut session = OnLink {
-            relayed,
-            link,
-            changed,
-        };
-        let lost = session
-            .run(&mut socket, &mut line.read, &mut line.out)
-            .await;
-        {
-            let mut relayed = relayed.borrow_mut();
-            let name = relayed.link(link).map(Session::name).unwrap_or_default();
-            log::info!("node {name} has left: {lost}");
-            relayed.disconnect(link, now());
-        }
-        upstream::hang_up(&mut socket, lost).await;
+        let seed = self.shared.random.borrow_mut().seed();
+        let mut relayed = self.shared.relayed.borrow_mut();
+        relayed.connect(self.link, config, seed, now());
     }
-}
 
-/// The session on a link.
-struct OnLink<'a> {
-    relayed: &'a RefCell<Relayed>,
-    link: usize,
-    changed: &'a Changed,
-}
+    #[inline(never)]
+    fn disconnect(&self, lost: Lost) {
+        let mut relayed = self.shared.relayed.borrow_mut();
+        let session = relayed.link(self.link);
+        let name = session.map(Session::name).unwrap_or_default();
+        log::info!("node {name} has left: {lost}");
+        relayed.disconnect(self.link, now());
+    }
 
-impl OnLink<'_> {
     /// Moves bytes until the end.
-    async fn run(&mut self, io: &mut (impl Read + Write), read: &mut [u8], out: &mut [u8]) -> Lost {
+    async fn session(&self, io: &mut TcpSocket<'_>) -> Lost {
         // There is one for each link, and it is given back at the end.
-        let Some(mut changed) = self.changed.receiver() else {
+        let Some(mut changed) = self.shared.changed.receiver() else {
             return Lost::Network;
         };
         let mut here = false;
         loop {
             loop {
-                let len = {
-                    let mut relayed = self.relayed.borrow_mut();
-                    let bytes = relayed.poll_output(self.link, now(), out);
-                    bytes.map(<[u8]>::len)
-                };
-                let Some(bytes) = len.and_then(|len| out.get(..len)) else {
-                    break;
-                };
-                match with_timeout(STUCK, io.write_all(bytes)).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(_)) | Err(_) => return Lost::Network,
+                if room(io) < LEAST {
+                    match with_timeout(STUCK, until_sent(io)).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(_)) | Err(_) => return Lost::Network,
+                    }
+                }
+                match self.send(io) {
+                    Some(true) => {}
+                    Some(false) => break,
+                    None => return Lost::Network,
                 }
             }
             let deadline = {
-                let relayed = self.relayed.borrow();
+                let relayed = self.shared.relayed.borrow();
                 if let Some(ended) = relayed.ended(self.link) {
                     return Lost::Ended(ended);
                 }
@@ -129,21 +128,55 @@ impl OnLink<'_> {
                 session.next_deadline()
             };
             let wait = Timer::at(moment(deadline));
-            match select3(io.read(read), changed.changed(), wait).await {
+            let read = io.read_with(|bytes| {
+                self.receive(bytes);
+                (bytes.len(), bytes.len())
+            });
+            match select3(read, changed.changed(), wait).await {
                 Either3::First(Ok(0) | Err(_)) => return Lost::Network,
-                Either3::First(Ok(len)) => {
-                    let bytes = read.get(..len).unwrap_or_default();
-                    let mut relayed = self.relayed.borrow_mut();
-                    let before = relayed.relay().restarts().count();
-                    relayed.receive(self.link, bytes, now());
-                    for reported in relayed.relay().restarts().since(before) {
-                        let restart = reported.restart();
-                        let (node, detail) = (restart.node, restart.detail);
-                        log::warn!("node {node} restarted after {detail}");
-                    }
-                }
-                Either3::Second(()) | Either3::Third(()) => {}
+                Either3::First(Ok(_)) | Either3::Second(()) | Either3::Third(()) => {}
             }
         }
+    }
+
+    /// Hands the next packet to the network; whether there was one. `None` if the network is gone.
+    fn send(&self, io: &mut TcpSocket<'_>) -> Option<bool> {
+        let mut out = self.shared.out.borrow_mut();
+        let fits = room(io).min(out.len());
+        let mut relayed = self.shared.relayed.borrow_mut();
+        let bytes = relayed.poll_output(self.link, now(), out.get_mut(..fits)?);
+        hand_over(io, bytes.unwrap_or_default())
+    }
+
+    fn receive(&self, bytes: &[u8]) {
+        let mut relayed = self.shared.relayed.borrow_mut();
+        let before = relayed.relay().restarts().count();
+        relayed.receive(self.link, bytes, now());
+        for reported in relayed.relay().restarts().since(before) {
+            let restart = reported.restart();
+            let (node, detail) = (restart.node, restart.detail);
+            log::warn!("node {node} restarted after {detail}");
+        }
+    }
+}
+
+/// How much more can be handed to the network.
+pub(super) fn room(io: &TcpSocket<'_>) -> usize {
+    io.send_capacity().saturating_sub(io.send_queue())
+}
+
+/// Waits until the other end has everything.
+pub(super) async fn until_sent(io: &mut TcpSocket<'_>) -> Result<(), embassy_net::tcp::Error> {
+    io.flush().await
+}
+
+/// Hands bytes to the network, in which there is [room](room) for them; whether there were any. `None` if the network is gone.
+pub(super) fn hand_over(io: &mut TcpSocket<'_>, bytes: &[u8]) -> Option<bool> {
+    if bytes.is_empty() {
+        return Some(false);
+    }
+    match poll_once(io.write(bytes)) {
+        core::task::Poll::Ready(Ok(len)) if len == bytes.len() => Some(true),
+        _ => None,
     }
 }

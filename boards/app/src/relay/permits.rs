@@ -10,11 +10,18 @@ use ringwatch_settings::Permit;
 
 /// What the settings permit. They are fixed when the board is flashed, and so is this.
 #[derive(Debug, Clone, Copy)]
-pub struct Permits(pub(super) &'static [Permit<'static>]);
+pub struct Permits(Option<&'static [Permit<'static>]>);
 
 impl Permits {
+    /// Before there are settings.
+    pub(super) const NOBODY: Self = Self(None);
+
+    pub(super) const fn of_nodes(nodes: &'static [Permit<'static>]) -> Self {
+        Self(Some(nodes))
+    }
+
     fn of(&self, node: &str) -> Option<&'static Permit<'static>> {
-        self.0.iter().find(|permit| permit.name == node)
+        self.0?.iter().find(|permit| permit.name == node)
     }
 }
 
@@ -28,25 +35,21 @@ impl Access for Permits {
 }
 
 impl Policy for Permits {
-    type Grant = Predicate<&'static str>;
+    /// Its selectors are read again for each object: most have none, and they take more memory than all else that is kept of a node.
+    type Grant = &'static Permit<'static>;
 
     fn grant(&self, node: &str, request: &Request<'_>) -> Result<Self::Grant, Refusal> {
         let permit = self.of(node).ok_or(Refusal::Forbidden)?;
-        let scope = match permit.namespace {
-            "" => Scope::Resource,
-            namespace => Scope::Namespace(namespace),
-        };
         // Who asks for another namespace by its name is told; who asks for all gets its own.
-        if let (Scope::Namespace(own), Scope::Namespace(asked)) = (scope, request.scope)
+        if let (Scope::Namespace(own), Scope::Namespace(asked)) = (scope(permit), request.scope)
             && own != asked
         {
             return Err(Refusal::Forbidden);
         }
-        Ok(Predicate {
-            scope,
-            labels: LabelSelector::parse(permit.labels).map_err(|_| Refusal::Forbidden)?,
-            fields: FieldSelector::parse(permit.fields).map_err(|_| Refusal::Forbidden)?,
-        })
+        match predicate(permit) {
+            Some(_) => Ok(permit),
+            None => Err(Refusal::Forbidden),
+        }
     }
 
     fn concerns(&self, node: &str, _: &str) -> bool {
@@ -58,6 +61,22 @@ impl Policy for Permits {
     }
 
     fn permits<O: Object>(grant: &Self::Grant, object: &O) -> bool {
-        grant.matches(object)
+        predicate(grant).is_some_and(|predicate| predicate.matches(object))
     }
+}
+
+fn scope(permit: &Permit<'static>) -> Scope<&'static str> {
+    match permit.namespace {
+        "" => Scope::Resource,
+        namespace => Scope::Namespace(namespace),
+    }
+}
+
+/// What a node may have; `None` if its selectors are none.
+fn predicate(permit: &Permit<'static>) -> Option<Predicate<&'static str>> {
+    Some(Predicate {
+        scope: scope(permit),
+        labels: LabelSelector::parse(permit.labels).ok()?,
+        fields: FieldSelector::parse(permit.fields).ok()?,
+    })
 }

@@ -1,128 +1,120 @@
-//! Blocks of memory for objects, each with a count of who uses it.
+//! Blocks of memory for objects and their keys, each with a count of who uses it.
 //!
-//! An object of a relay is in its store, in the last changes as what came and as what was before, and in a session that is sending it. One copy of its bytes
-//! serves all of them; a handle is the number of a block. There are as many blocks as there can be versions at once, so a free one is always found.
+//! An object of a relay is in its store, in the last changes as what came and as what was before, and in a session that is sending it; its key is in the store, and is where a node has
+//! come to. One copy of its bytes serves all of them. There are as many blocks as objects and changes; if more are in use, the oldest changes give way.
 
-// Reason: the bytes of a block are shared by handles, and written where the count says that nobody has one.
-#![allow(unsafe_code)]
+use core::borrow::Borrow;
+use core::cmp::Ordering;
+use core::mem::MaybeUninit;
 
-use core::cell::{Cell, UnsafeCell};
+use heapless::arc_pool;
+use heapless::pool::arc::{Arc, ArcBlock};
+use ringwatch_core::object::Object as _;
+use ringwatch_core::revision::Revision;
+use ringwatch_edge::engine::{Bytes, Object};
+use static_cell::StaticCell;
 
-use critical_section::{CriticalSection, Mutex};
-use ringwatch_edge::engine::Bytes;
+use super::{BYTES, EVENTS, OBJECTS};
 
-use super::{BYTES, EVENTS, LINKS, OBJECTS, PENDING};
+/// Each object as it is; of each change what was before it, if that is not the same as another's; and the one that is coming in.
+const BLOCKS: usize = OBJECTS + EVENTS + 1;
 
-/// Each object as it is; of each change what was before it, if that is not the same as another's; of what is pending too; what each session
-/// sends; and the one that is coming in.
-const BLOCKS: usize = OBJECTS + EVENTS + PENDING + LINKS + 2;
+arc_pool!(Blocks: Block);
 
-/// Named as all memory of ours is, to be counted.
-static MEMORY: Pool = Pool {
-    blocks: [const { Block::free() }; BLOCKS],
-    next: Mutex::new(Cell::new(0)),
-};
-
-struct Pool {
-    blocks: [Block; BLOCKS],
-    /// Where to look first: blocks are freed in about the order in which they were taken.
-    next: Mutex<Cell<usize>>,
+/// The bytes of an object, and how many they are.
+#[allow(
+    unreachable_pub,
+    reason = "the pool is public by its macro, and so must be what it holds"
+)]
+pub struct Block {
+    len: u8,
+    bytes: [u8; BYTES],
 }
 
-struct Block {
-    uses: Mutex<Cell<u16>>,
-    len: Mutex<Cell<u16>>,
-    bytes: UnsafeCell<[u8; BYTES]>,
-}
-
-// SAFETY: `bytes` is written only between `Pool::take` finding a count of 0 and the first handle being made, by whoever found it: the count is 1 from then on, so nobody
-// else finds the block. Handles only read, and the last one to go sets the count to 0. Counts are changed in critical sections.
-unsafe impl Sync for Block {}
-
-impl Block {
-    const fn free() -> Self {
-        Self {
-            uses: Mutex::new(Cell::new(0)),
-            len: Mutex::new(Cell::new(0)),
-            bytes: UnsafeCell::new([0; BYTES]),
-        }
-    }
-}
-
-impl Pool {
-    /// A free block, which is no longer free.
-    fn take(&self, section: CriticalSection<'_>) -> Option<usize> {
-        let next = self.next.borrow(section);
-        let order = (next.get()..BLOCKS).chain(0..next.get());
-        let (number, block) = order
-            .filter_map(|number| Some((number, self.blocks.get(number)?)))
-            .find(|(_, block)| block.uses.borrow(section).get() == 0)?;
-        block.uses.borrow(section).set(1);
-        next.set(number + 1);
-        Some(number)
+/// Gives the memory to the pool, before which there is none: once.
+pub(super) fn fill() {
+    /// Named as all memory of ours is, to be counted. Block by block, since all together would be made on the stack.
+    static MEMORY: StaticCell<[MaybeUninit<ArcBlock<Block>>; BLOCKS]> = StaticCell::new();
+    if let Some(blocks) = MEMORY.try_init([const { MaybeUninit::uninit() }; BLOCKS]) {
+        let blocks = blocks.iter_mut();
+        blocks.for_each(|block| Blocks.manage(block.write(ArcBlock::new())));
     }
 }
 
 /// A use of a block.
-#[derive(Debug)]
-pub struct Shared(u16);
-
-impl Shared {
-    fn block(&self) -> Option<&'static Block> {
-        MEMORY.blocks.get(usize::from(self.0))
-    }
-}
+#[derive(Clone)]
+pub struct Shared(Arc<Blocks>);
 
 impl Bytes for Shared {
+    const LONGEST: usize = BYTES;
+
     fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Option<Self> {
-        let short = u16::try_from(len).ok().filter(|_| len <= BYTES)?;
-        let number = critical_section::with(|section| {
-            let number = MEMORY.take(section)?;
-            MEMORY.blocks.get(number)?.len.borrow(section).set(short);
-            u16::try_from(number).ok()
-        })?;
-        let handle = Self(number);
-        // SAFETY: the block was free and is ours alone, since this handle is the only one and has not left this function.
-        let bytes = unsafe { &mut *handle.block()?.bytes.get() };
-        fill(bytes.get_mut(..len)?);
-        Some(handle)
+        let mut block = Block {
+            len: u8::try_from(len).ok()?,
+            bytes: [0; BYTES],
+        };
+        fill(block.bytes.get_mut(..len)?);
+        Blocks.alloc(block).ok().map(Self)
     }
 }
 
 impl AsRef<[u8]> for Shared {
     fn as_ref(&self) -> &[u8] {
-        let Some(block) = self.block() else {
-            return &[];
-        };
-        let len = critical_section::with(|section| block.len.borrow(section).get());
-        // SAFETY: nobody writes to a block of which there is a handle.
-        let bytes = unsafe { &*block.bytes.get() };
-        bytes.get(..usize::from(len)).unwrap_or_default()
+        let Block { len, bytes } = &*self.0;
+        bytes.get(..usize::from(*len)).unwrap_or_default()
     }
 }
 
-impl Clone for Shared {
-    fn clone(&self) -> Self {
-        if let Some(block) = self.block() {
-            critical_section::with(|section| {
-                let uses = block.uses.borrow(section);
-                uses.set(uses.get() + 1);
-            });
-        }
-        Self(self.0)
+/// The key of an object, in the bytes of that object.
+#[derive(Clone)]
+pub struct Name(Object<Shared>);
+
+impl Name {
+    /// That of an object, with which it shares its block.
+    pub(super) fn of(object: &Object<Shared>) -> Self {
+        Self(object.clone())
     }
 }
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        if let Some(block) = self.block() {
-            critical_section::with(|section| {
-                let uses = block.uses.borrow(section);
-                uses.set(uses.get().saturating_sub(1));
-            });
-        }
+/// A key of which there is no object here takes a block of its own.
+impl TryFrom<&str> for Name {
+    type Error = NoRoom;
+
+    fn try_from(key: &str) -> Result<Self, NoRoom> {
+        let object = Object::new(key, Revision::ZERO, b"{}");
+        object.map(Self).map_err(|_| NoRoom)
     }
 }
+
+/// There is no key, or no block for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoRoom;
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self.0.key().as_str()
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.key().as_str().cmp(other.0.key().as_str())
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Name {}
 
 #[cfg(test)]
 mod tests {
@@ -130,6 +122,7 @@ mod tests {
 
     #[test]
     fn a_block_is_used_again_when_nobody_has_it() {
+        fill();
         let make = |byte: u8| Shared::build(3, |bytes| bytes.fill(byte));
         assert!(Shared::build(BYTES + 1, |_| ()).is_none());
         for round in 0..3 {

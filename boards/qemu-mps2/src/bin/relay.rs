@@ -1,4 +1,4 @@
-//! The relay on ARM's MPS2 board (Cortex-M3 or M4F), in QEMU: follows a server or another relay, and serves up to six nodes at a time.
+//! The relay on ARM's MPS2 board (Cortex-M3 or M4F), in QEMU: follows a server or another relay, and serves nodes, also while that is gone.
 //!
 //! ```text
 //! cargo xtask boards run qemu-mps2-an385 relay --settings relay.toml
@@ -9,23 +9,21 @@
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
+use embassy_executor::Spawner;
 use mps2::restart;
-use ringwatch_app::flash::Simulated;
-use ringwatch_app::{image, relay::Memory};
+use ringwatch_app::image;
 use ringwatch_settings::Block;
-use static_cell::StaticCell;
 
 static SETTINGS: Block<4096> = Block::EMPTY;
-static MEMORY: StaticCell<Memory<Simulated>> = StaticCell::new();
 
 #[entry]
 fn main() -> ! {
-    mps2::start(|spawner| spawner.spawn(relay().expect("it is spawned once")))
+    mps2::start(|spawner| spawner.spawn(relay(spawner).expect("it is spawned once")))
 }
 
 #[embassy_executor::task]
-async fn relay() {
-    image::relay(mps2::board(), &SETTINGS, &MEMORY).await;
+async fn relay(spawner: Spawner) {
+    image::relay(spawner, mps2::board(), &SETTINGS).await;
 }
 
 #[panic_handler]

@@ -5,6 +5,7 @@ use super::view::View;
 use crate::digest::Digest;
 use crate::link::ended::Ended;
 use crate::link::frame::{Code, Control};
+use crate::link::hello::MAX_HELLO;
 use crate::link::liveness::Pulse;
 use crate::slots::Slots;
 use crate::time::Instant;
@@ -13,6 +14,34 @@ impl<const SUBS: usize, const KEYS: usize, const KEY: usize, O> State<'_, SUBS, 
 where
     O: Slots<u8>,
 {
+    /// Writes the next packet to send; its length.
+    pub(super) fn next_packet(
+        &mut self,
+        place: &mut [u8],
+        views: &[&mut dyn View],
+        now: Instant,
+    ) -> Option<usize> {
+        match self.phase {
+            Phase::Wait(_) | Phase::Over(_) => None,
+            Phase::Hello => {
+                let limit = place.len().min(MAX_HELLO);
+                let len = self.hello(place.get_mut(..limit)?, views, now);
+                self.phase = match len {
+                    Some(_) => Phase::Wait(now + self.config.patience),
+                    None => Phase::Over(Ended::Here(Code::Unsupported)),
+                };
+                len
+            }
+            Phase::Open | Phase::Closing(_) => {
+                let limit = self.room(place.len())?;
+                match self.fill(place.get_mut(..limit)?, views, now) {
+                    0 => None,
+                    len => self.seal(place, len),
+                }
+            }
+        }
+    }
+
     /// Writes the requests that are due and fit; their length.
     pub(super) fn subscribe(
         &mut self,

@@ -7,10 +7,11 @@ use super::{Config, Wanted};
 use crate::link::dictionary::Received;
 use crate::link::ended::Ended;
 use crate::link::frame::{Code, Control, Restart};
-use crate::link::hello::{self, MAX_HELLO, OLDEST, RESTARTS};
+use crate::link::hello::{self, OLDEST, RESTARTS};
 use crate::link::liveness::Liveness;
 use crate::link::seal::Seed;
 use crate::link::wire::{self, Receiver, Sender};
+use crate::room::InPlace;
 use crate::slots::Slots;
 use crate::time::Instant;
 
@@ -30,7 +31,7 @@ pub struct Session<
     O = [u8; 0],
 > {
     receiver: Receiver<PACKET>,
-    packet: [u8; PACKET],
+    sender: Sender,
     state: State<'a, SUBS, KEYS, KEY, O>,
 }
 
@@ -76,13 +77,12 @@ where
         }
         Self {
             receiver: Receiver::new(config.framing),
-            packet: [0; PACKET],
+            sender: Sender::new(config.framing),
             state: State {
                 config,
                 wanted,
                 phase: Phase::Hello,
                 guard: Guard::Before(seed),
-                sender: Sender::new(config.framing),
                 version: OLDEST,
                 longest: wire::longest_in(config.framing, PACKET),
                 their_longest: 0,
@@ -128,33 +128,8 @@ where
     ) -> Option<&'o [u8]> {
         let state = &mut self.state;
         state.look_at_the_clock(now);
-        let limit = wire::longest_out(state.config.framing, out.len()).min(PACKET);
-        let len = match state.phase {
-            Phase::Wait(_) | Phase::Over(_) => return None,
-            Phase::Hello => {
-                let limit = limit.min(MAX_HELLO);
-                let len = state.hello(self.packet.get_mut(..limit)?, views, now);
-                match len {
-                    Some(len) => {
-                        state.phase = Phase::Wait(now + state.config.patience);
-                        len
-                    }
-                    None => {
-                        state.phase = Phase::Over(Ended::Here(Code::Unsupported));
-                        return None;
-                    }
-                }
-            }
-            Phase::Open | Phase::Closing(_) => {
-                let limit = state.room(limit)?;
-                let len = state.fill(self.packet.get_mut(..limit)?, views, now);
-                if len == 0 {
-                    return None;
-                }
-                state.seal(&mut self.packet, len)?
-            }
-        };
-        state.sender.write(self.packet.get(..len)?, out)
+        self.sender
+            .send::<InPlace, PACKET>(out, |place| state.next_packet(place, views, now))
     }
 
     /// Writes a packet that tells the other end of a restart into the front of `out`, which must be sent before any other. `None` if that cannot be
@@ -167,13 +142,14 @@ where
         if state.phase != Phase::Open || state.version < RESTARTS || state.report != Report::Idle {
             return None;
         }
-        let limit = wire::longest_out(state.config.framing, out.len()).min(PACKET);
-        let buffer = self.packet.get_mut(..state.room(limit)?)?;
-        let restart = restart.within(buffer.len());
-        let len = Control::Restarted(restart).encode(buffer).ok()?;
-        let len = state.seal(&mut self.packet, len)?;
-        state.report = Report::Told(restart.boot);
-        state.sender.write(self.packet.get(..len)?, out)
+        self.sender.send::<InPlace, PACKET>(out, |place| {
+            let room = place.get_mut(..state.room(place.len())?)?;
+            let restart = restart.within(room.len());
+            let len = Control::Restarted(restart).encode(room).ok()?;
+            let len = state.seal(place, len)?;
+            state.report = Report::Told(restart.boot);
+            Some(len)
+        })
     }
 
     /// Whether the other end has taken note of what it was told last; said once.

@@ -7,17 +7,15 @@ use crate::link::ended::Ended;
 use crate::link::frame::Code;
 use crate::link::liveness::{Liveness, Pulse};
 use crate::link::seal::{Handshake, Seal, Seed};
-use crate::link::wire::Sender;
 use crate::revision::Revision;
 use crate::time::Instant;
 
-/// All but the packet buffers.
+/// All but what moves bytes.
 pub(super) struct State<'a, const SUBS: usize, const KEYS: usize, const KEY: usize, O> {
     pub(super) config: Config<'a>,
     pub(super) wanted: &'a [Wanted<'a>],
     pub(super) phase: Phase,
     pub(super) guard: Guard,
-    pub(super) sender: Sender,
     /// Which both ends speak, once it is open.
     pub(super) version: u8,
     /// The longest packet that this end takes, and the other.

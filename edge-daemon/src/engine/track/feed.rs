@@ -7,10 +7,11 @@ use ringwatch_core::link::frame::{How, Origin};
 use ringwatch_core::link::node::Cause;
 use ringwatch_core::object::{Change, Object as _};
 use ringwatch_core::revision::Revision;
+use ringwatch_core::slots::Place;
 use ringwatch_core::time::Instant;
 
 use super::Track;
-use crate::engine::object::Object;
+use crate::engine::object::{Object, ObjectError};
 use crate::engine::shape::Shape;
 
 impl<S: Shape> Track<S> {
@@ -23,11 +24,11 @@ impl<S: Shape> Track<S> {
         }
         match how {
             How::Snapshot => {
-                self.mark = None;
+                self.mark = Place::Free;
                 self.missing.clear();
             }
             How::Difference { .. } => {
-                self.mark = None;
+                self.mark = Place::Free;
                 self.missing.begin_difference(how);
             }
             How::Continued => self.missing.continue_snapshot(),
@@ -36,7 +37,7 @@ impl<S: Shape> Track<S> {
         self.moving = how != How::Resumed;
         for object in self.store.values_mut() {
             let key = object.key().as_str();
-            let listed = match (how, &self.mark) {
+            let listed = match (how, self.mark.as_ref()) {
                 (How::Continued, Some((mark, _))) => object.listed && key <= mark.borrow(),
                 _ => !how.names(key),
             };
@@ -54,7 +55,7 @@ impl<S: Shape> Track<S> {
         self.complete = false;
         self.moving = false;
         self.doubtful = false;
-        self.mark = None;
+        self.mark = Place::Free;
         self.stored = Digest::EMPTY;
         self.digest = Digest::EMPTY;
     }
@@ -70,13 +71,33 @@ impl<S: Shape> Track<S> {
         if !self.moving && held.is_some_and(|held| revision < held) {
             return;
         }
-        let object = Object::<S::Bytes>::new(key, revision, json);
-        match (object, S::Key::try_from(key)) {
-            (Ok(mut object), Ok(owned)) if json.len() <= self.longest => {
+        if self.longest.is_some_and(|longest| json.len() > longest) {
+            return self.miss(key, revision, Cause::Unfit);
+        }
+        let object = self.build(key, revision, json);
+        let keyed = object.map(|object| (S::key(&object), object));
+        match keyed {
+            Ok((Some(owned), mut object)) => {
                 object.group = self.pending.group();
                 self.insert(owned, revision, object);
             }
+            Err(ObjectError::NoRoom) => self.miss(key, revision, Cause::Full),
             _ => self.miss(key, revision, Cause::Unfit),
+        }
+    }
+
+    /// Makes an object. If there is no room for it, the oldest changes give way: what there is comes before what there was.
+    fn build(
+        &mut self,
+        key: &str,
+        revision: Revision,
+        json: &[u8],
+    ) -> Result<Object<S::Bytes>, ObjectError> {
+        loop {
+            match Object::new(key, revision, json) {
+                Err(ObjectError::NoRoom) if self.history.forget_oldest() => {}
+                built => return built,
+            }
         }
     }
 
@@ -125,7 +146,7 @@ impl<S: Shape> Track<S> {
     pub(super) fn miss(&mut self, key: &str, revision: Revision, cause: Cause) {
         self.remove(key, revision);
         self.missing.insert(key, revision, cause);
-        if let Some((mark, _)) = &self.mark
+        if let Some((mark, _)) = self.mark.as_ref()
             && key <= mark.borrow()
         {
             self.missing.mark_one(key);
@@ -145,7 +166,7 @@ impl<S: Shape> Track<S> {
     /// Everything up to this revision has come.
     pub(super) fn settled(&mut self, revision: Revision) {
         if self.moving {
-            if let Some((_, exact)) = &mut self.mark {
+            if let Some((_, exact)) = self.mark.as_mut() {
                 *exact = (*exact).max(revision);
             }
             return;
@@ -197,7 +218,7 @@ impl<S: Shape> Track<S> {
         }
         self.missing.end();
         self.moving = false;
-        self.mark = None;
+        self.mark = Place::Free;
         self.doubtful = false;
         let newest = self.history.newest();
         if !self.complete || revision < newest {
@@ -224,7 +245,7 @@ impl<S: Shape> Track<S> {
             self.store.remove(change.subject().key().as_str());
         }
         for previous in self.pending.iter().filter_map(Change::previous) {
-            if let Ok(key) = S::Key::try_from(previous.key().as_str()) {
+            if let Some(key) = S::key(previous) {
                 // There is room: it was there before.
                 let _ = self.store.put(key, previous.revision(), previous.clone());
             }
@@ -232,7 +253,7 @@ impl<S: Shape> Track<S> {
         self.pending.clear();
         self.stored = self.digest;
         self.moving = false;
-        self.mark = None;
+        self.mark = Place::Free;
     }
 
     /// Readers cannot be told what changed; they have to compare.

@@ -16,7 +16,7 @@ pub(super) struct Pending<S: Shape> {
     overflowed: bool,
     when: When,
     /// Counts the groups of changes, to tell what is of this one.
-    group: u32,
+    group: u16,
 }
 
 /// Of when the changes are.
@@ -29,15 +29,15 @@ enum When {
 }
 
 impl<S: Shape> Pending<S> {
-    pub(super) fn new(mut places: S::Pending) -> Self {
-        places.as_mut().fill_with(Place::default);
+    /// Nothing, in these places, which are free.
+    pub(super) const fn new(places: S::Pending) -> Self {
         Self {
             places,
             len: 0,
             deletions: 0,
             overflowed: false,
             when: When::Never,
-            group: 1,
+            group: 0,
         }
     }
 
@@ -83,7 +83,7 @@ impl<S: Shape> Pending<S> {
     }
 
     /// The number of the group that is pending.
-    pub(super) const fn group(&self) -> u32 {
+    pub(super) const fn group(&self) -> u16 {
         self.group
     }
 

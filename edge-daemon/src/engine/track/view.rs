@@ -6,6 +6,7 @@ use ringwatch_core::link::frame::{How, Origin};
 use ringwatch_core::link::node::{Bookmark, Cause, Position, View};
 use ringwatch_core::object::Object as _;
 use ringwatch_core::revision::Revision;
+use ringwatch_core::slots::Place;
 use ringwatch_core::time::Instant;
 
 use super::Track;
@@ -19,7 +20,7 @@ impl<S: Shape> View for Track<S> {
         let Some(origin) = self.origin else {
             return Position::Nothing;
         };
-        match &self.mark {
+        match self.mark.as_ref() {
             Some((key, revision)) if self.moving => Position::Within {
                 origin,
                 key: key.borrow(),
@@ -65,7 +66,10 @@ impl<S: Shape> View for Track<S> {
     }
 
     fn mark(&mut self, key: &str, revision: Revision) {
-        self.mark = S::Key::try_from(key).ok().map(|key| (key, revision));
+        self.mark = match S::Key::try_from(key) {
+            Ok(key) => Place::Taken((key, revision)),
+            Err(_) => Place::Free,
+        };
         self.missing.mark();
     }
 
