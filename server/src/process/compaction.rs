@@ -6,9 +6,15 @@ use ringwatch_core::revision::Revision;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::serve::Shutdown;
-use crate::storage::{Embedded, Storage};
+use crate::storage::{Embedded, Outcome, Storage, StorageError, Write};
 
-/// Compacts to what was the newest revision one tick ago, so that history lives between one and two intervals, as with etcd.
+/// Written at each turn, under the name that it has in etcd. No object's key is like it: those begin with a slash.
+const KEY: &str = "compact_rev_key";
+
+/// Compacts to what was the newest revision one turn ago, so that history lives between one and two intervals, as with etcd.
+///
+/// Each turn is a revision of its own, also as with etcd: else the last state of a store in which nothing happens would never be in
+/// the past, and who waits for it to be forgotten, as Kubernetes' own tests do with the pages of a list, would wait for ever.
 pub(super) async fn run(store: Embedded, every: Duration, mut shutdown: Shutdown) {
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -18,19 +24,46 @@ pub(super) async fn run(store: Embedded, every: Duration, mut shutdown: Shutdown
             () = shutdown.begun() => return,
             _ = ticks.tick() => {}
         }
-        let newest = match store.revision().await {
-            Ok(newest) => newest,
-            Err(error) => {
-                tracing::warn!(%error, "history cannot be compacted");
-                continue;
-            }
-        };
-        if noted > store.compacted() {
-            match store.compact(noted).await {
-                Ok(()) => tracing::info!(revision = %noted, "history compacted"),
-                Err(error) => tracing::warn!(%error, "history cannot be compacted"),
-            }
+        match turn(&store, noted).await {
+            Ok(newest) => noted = newest,
+            Err(error) => tracing::warn!(%error, "history cannot be compacted"),
         }
-        noted = newest;
+    }
+}
+
+/// Marks the turn, and forgets what is older than the one before, which was at `noted`. Returns the revision of this one.
+async fn turn(store: &Embedded, noted: Revision) -> Result<Revision, StorageError> {
+    let before = store.get(KEY).await?.found;
+    let expected = before.map_or(Revision::ZERO, |before| before.mod_revision);
+    let mark = Write::update(KEY, expected, noted.to_string());
+    let newest = match store.commit(vec![mark]).await? {
+        Outcome::Committed(newest) => newest,
+        // Nobody else writes it.
+        Outcome::Conflict { revision, .. } => revision,
+    };
+    if noted > store.compacted() {
+        store.compact(noted).await?;
+        tracing::info!(revision = %noted, "history compacted");
+    }
+    Ok(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_state_is_forgotten_though_nothing_happens() {
+        let store = Embedded::in_memory();
+        let write = Write::create("/pods/a", "a");
+        let Ok(Outcome::Committed(last)) = store.commit(vec![write]).await else {
+            panic!("not written");
+        };
+        let first = turn(&store, Revision::ZERO).await.unwrap();
+        assert!(first > last);
+        assert!(store.compacted() <= last, "the first turn only takes notes");
+        let second = turn(&store, first).await.unwrap();
+        assert!(store.compacted() > last && second > first);
+        assert!(store.get("/pods/a").await.unwrap().found.is_some());
     }
 }
