@@ -23,7 +23,7 @@ use crate::program::Program;
 use crate::store::{Site, Store};
 
 /// How many changes a relay remembers of each resource: more than a journey that goes back needs, and few enough to be forgotten in one.
-const CHANGES: usize = 300;
+const CHANGES: usize = 200;
 /// All that journeys read of every server.
 const RESOURCES: [&str; 14] = [
     "configmaps",
