@@ -33,6 +33,9 @@ pub struct Definition {
     /// The columns that its definition asks for; `None` if it has none that could be read.
     #[serde(default)]
     pub columns: Option<Vec<Column>>,
+    /// The fields besides the name by which its definition lets clients select, if that could be read.
+    #[serde(default)]
+    pub selectable: Option<Vec<String>>,
 }
 
 /// A column of a table.
@@ -101,11 +104,12 @@ impl Definition {
             short_names: found.short_names,
             categories: found.categories,
             columns: None,
+            selectable: None,
         })
     }
 
-    /// Takes the columns of this version from the definition of a kind of one's own. A column whose path cannot be understood is left out and named.
-    pub fn read_columns(&mut self, body: &[u8]) -> Vec<String> {
+    /// Takes columns and selectable fields of this version from the definition of a kind of one's own. A column whose path cannot be understood is left out and named.
+    pub fn read_definition(&mut self, body: &[u8]) -> Vec<String> {
         let Ok(definition) = serde_json::from_slice::<CustomResource>(body) else {
             return Vec::new();
         };
@@ -130,6 +134,9 @@ impl Definition {
             }
         });
         self.columns = Some(columns.take(MAX_COLUMNS).collect());
+        let fields = version.selectable_fields.into_iter();
+        let fields = fields.map(|field| field.json_path.trim_start_matches('.').to_owned());
+        self.selectable = Some(fields.collect());
         left_out
     }
 }
@@ -171,6 +178,14 @@ struct CustomResourceVersion {
     name: String,
     #[serde(default)]
     additional_printer_columns: Vec<PrinterColumn>,
+    #[serde(default)]
+    selectable_fields: Vec<SelectableField>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SelectableField {
+    json_path: String,
 }
 
 #[derive(Deserialize)]
@@ -206,14 +221,15 @@ mod tests {
         assert_eq!(Definition::from_discovery("v1", "lights", RESOURCES), None);
         let definition = br#"{"spec":{"versions":[
             {"name":"v0","additionalPrinterColumns":[{"name":"Old","type":"string","jsonPath":".old"}]},
-            {"name":"v1","schema":{"openAPIV3Schema":{"type":"object"}},"additionalPrinterColumns":[
+            {"name":"v1","selectableFields":[{"jsonPath":".spec.room"}],"schema":{"openAPIV3Schema":{"type":"object"}},"additionalPrinterColumns":[
                 {"name":"Room","type":"string","jsonPath":".spec.room"},
                 {"name":"Odd","type":"string","jsonPath":".spec.rooms[0:2]"},
                 {"name":"Lit","type":"date","jsonPath":".status.lit","priority":1}]}]}}"#;
-        assert_eq!(lamp.read_columns(definition), ["Odd"]);
+        assert_eq!(lamp.read_definition(definition), ["Odd"]);
         let columns = lamp.columns.clone().unwrap();
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["Room", "Lit"]);
+        assert_eq!(lamp.selectable, Some(vec!["spec.room".to_owned()]));
         assert_eq!(
             (columns[1].kind, columns[1].priority),
             (ColumnKind::Date, 1)
@@ -228,7 +244,7 @@ mod tests {
         assert_eq!(Definition::from_discovery("v1", "lamps", b"{}"), None);
         let mut lamp = Definition::from_discovery("v1", "lamps", RESOURCES).unwrap();
         for wrong in [&b""[..], b"{}", br#"{"spec":{"versions":[{"name":"v9"}]}}"#] {
-            assert!(lamp.read_columns(wrong).is_empty());
+            assert!(lamp.read_definition(wrong).is_empty());
             assert_eq!(lamp.columns, None);
         }
     }

@@ -58,6 +58,15 @@ pub fn table(config: &Config) -> String {
         config.connections,
         size_of::<WholeSession>(),
     ));
+    if config.http.is_some() {
+        // A pointer for each object of a list, or of what a watch begins with, until it is written.
+        let objects = config.watches.iter().map(|watch| watch.objects).max();
+        rows.push((
+            "lists that programs are being sent, at most".to_owned(),
+            config.connections,
+            objects.unwrap_or(0) * size_of::<Kept>(),
+        ));
+    }
     let mut out = String::new();
     let mut total = 0;
     // Writing to a string does not fail.

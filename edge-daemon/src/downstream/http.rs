@@ -20,6 +20,7 @@ mod answer;
 mod columns;
 mod continuation;
 mod discovery;
+mod fields;
 mod kinds;
 mod list;
 mod options;
@@ -202,31 +203,22 @@ impl Api {
             "/metrics" => return Ok(Some(text(&metrics::render(&self.hub)))),
             "/nodes" => return Ok(Some(text(&self.nodes()))),
             "/version" | "/version/" => {
-                return Ok(Some(json(&serde_json::json!({
-                    "major": "1", "minor": "30", "gitVersion": concat!("v1.30.0+ringwatch-edge.", env!("CARGO_PKG_VERSION")),
-                    "platform": "linux",
-                }))));
+                return Ok(Some(json(&version())));
             }
             _ => {}
         }
+        let Some(asked) = discovery::asked(path) else {
+            return Ok(None);
+        };
         let headers = request.headers();
+        let form = accept::form(accepted(headers), asked)?;
         let kinds = {
             let definitions = self.hub.definitions.borrow();
             self.kinds.all(&self.hub.relay.borrow(), &definitions)
         };
-        if !discovery::has_forms(path) {
-            let document = discovery::document(path, Form::Whole, &kinds);
-            return match document {
-                Some(document) => {
-                    accept::form(accepted(headers), Asked::Document)?;
-                    Ok(Some(json(&document)))
-                }
-                None => Ok(None),
-            };
-        }
-        let form = accept::form(accepted(headers), Asked::Discovery)?;
         let document = discovery::document(path, form, &kinds);
-        Ok(document.map(|document| match form {
+        let document = document.ok_or_else(Refusal::no_such_resource)?;
+        Ok(Some(match form {
             Form::Discovery => discovery::tagged(&document, headers.get(IF_NONE_MATCH)),
             _ => json(&document),
         }))
@@ -306,7 +298,11 @@ impl Api {
         let definitions = self.hub.definitions.borrow();
         let kind = self.kinds.get(index, &relay, &definitions);
         let kind = kind.filter(|kind| kind.version == target.version);
-        Ok((index, kind.ok_or_else(Refusal::no_such_resource)?))
+        let kind = kind.ok_or_else(Refusal::no_such_resource)?;
+        let definition = definitions.get(index).and_then(Option::as_ref);
+        let selectable = definition.and_then(|definition| definition.selectable.as_deref());
+        fields::check(&request.fields, &kind, selectable)?;
+        Ok((index, kind))
     }
 
     fn with_track<T>(
@@ -421,6 +417,15 @@ impl Api {
         }
         out
     }
+}
+
+/// The Kubernetes API that is served, for clients that look at the distance between it and themselves: that of the server.
+fn version() -> serde_json::Value {
+    serde_json::json!({
+        "major": "1", "minor": "37", "gitVersion": concat!("v1.37.0+ringwatch-edge.", env!("CARGO_PKG_VERSION")),
+        "gitCommit": "", "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc",
+        "platform": "linux",
+    })
 }
 
 /// What a client says that it accepts.

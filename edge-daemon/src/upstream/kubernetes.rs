@@ -239,7 +239,7 @@ impl Follower {
             // Not a kind of somebody's own, or not for this relay to read.
             if answer.status == 200 {
                 let body = answer.body.whole(LONGEST_DEFINITION, PATIENCE).await?;
-                let left_out = definition.read_columns(&body);
+                let left_out = definition.read_definition(&body);
                 if !left_out.is_empty() {
                     let resource = &self.watch.resource;
                     tracing::warn!(

@@ -4,7 +4,7 @@ mod kinds;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use crate::PATIENCE;
 use crate::program::Program;
+use crate::relay::Relay;
 use crate::store::{Site, Store};
 
 /// The server's admin.
@@ -82,79 +83,147 @@ pub(crate) async fn next(
     }
 }
 
+/// A server, and whatever is asked for what there is: itself, or a relay behind it.
+struct Scene {
+    site: Site,
+    relay: Option<Relay>,
+    /// The server's config maps.
+    server: Api<ConfigMap>,
+    /// The same where they are read.
+    at: Api<ConfigMap>,
+}
+
+impl Scene {
+    async fn on(store: Store) -> Self {
+        let site = Site::start(store);
+        let server = config_maps(&site.program).await;
+        Self {
+            at: server.clone(),
+            relay: None,
+            server,
+            site,
+        }
+    }
+
+    async fn on_a_relay() -> Self {
+        let mut scene = Self::on(Store::Embedded).await;
+        let relay = Relay::start(&scene.site.program, &["configmaps"]);
+        scene.at = relay.api();
+        scene.relay = Some(relay);
+        scene
+    }
+
+    /// A list that has what the server's object is now: a streamed list may be as old as a cache.
+    async fn fresh(&self, name: &str) -> Vec<ConfigMap> {
+        let object = self.server.get(name).await.expect(name);
+        let fresh = ListParams::default()
+            .at(&object.resource_version().expect("a revision"))
+            .matching(VersionMatch::NotOlderThan);
+        let begun = Instant::now();
+        loop {
+            match self.at.list(&fresh).await {
+                Ok(list) => return list.items,
+                // A relay that has just been started.
+                Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
+            }
+        }
+    }
+}
+
+fn by_pages() -> watcher::Config {
+    watcher::Config::default().page_size(2)
+}
+
+fn streamed() -> watcher::Config {
+    watcher::Config::default().streaming_lists()
+}
+
 #[tokio::test]
 async fn a_watcher_that_lists_on_embedded() {
-    watch(Store::Embedded, watcher::Config::default().page_size(2)).await;
+    watch(Scene::on(Store::Embedded).await, by_pages()).await;
 }
 
 #[tokio::test]
 async fn a_watcher_that_lists_on_etcd() {
-    watch(
-        Store::Etcd(Version::V3_5),
-        watcher::Config::default().page_size(2),
-    )
-    .await;
+    watch(Scene::on(Store::Etcd(Version::V3_5)).await, by_pages()).await;
+}
+
+#[tokio::test]
+async fn a_watcher_that_lists_on_a_relay() {
+    watch(Scene::on_a_relay().await, by_pages()).await;
 }
 
 #[tokio::test]
 async fn a_watcher_with_a_streamed_list_on_embedded() {
-    watch(
-        Store::Embedded,
-        watcher::Config::default().streaming_lists(),
-    )
-    .await;
+    watch(Scene::on(Store::Embedded).await, streamed()).await;
 }
 
 #[tokio::test]
 async fn a_watcher_with_a_streamed_list_on_etcd() {
-    let config = watcher::Config::default().streaming_lists();
-    watch(Store::Etcd(Version::V3_5), config).await;
+    watch(Scene::on(Store::Etcd(Version::V3_5)).await, streamed()).await;
 }
 
-async fn watch(store: Store, config: watcher::Config) {
-    let site = Site::start(store);
-    let api = config_maps(&site.program).await;
+#[tokio::test]
+async fn a_watcher_with_a_streamed_list_on_a_relay() {
+    watch(Scene::on_a_relay().await, streamed()).await;
+}
+
+async fn watch(mut scene: Scene, config: watcher::Config) {
+    let server = scene.server.clone();
     for name in ["a", "b", "c"] {
-        create(&api, name, "0").await;
+        create(&server, name, "0").await;
     }
-    // A streamed list may be as old as the server's cache, hence one that has them all.
-    let last = api.get("c").await.expect("c").resource_version();
-    let fresh = ListParams::default()
-        .at(&last.expect("a revision"))
-        .matching(VersionMatch::NotOlderThan);
-    assert_eq!(api.list(&fresh).await.expect("a list").items.len(), 3);
-    let stream = watcher(api.clone(), config);
+    assert_eq!(scene.fresh("c").await.len(), 3);
+    let stream = watcher(scene.at.clone(), config.clone());
     pin_mut!(stream);
     for event in ["init", "init a=0", "init b=0", "init c=0", "init done"] {
         assert_eq!(next(&mut stream).await, event);
     }
-    create(&api, "d", "1").await;
-    change(&api, "a", "2").await;
-    delete(&api, "b").await;
+    create(&server, "d", "1").await;
+    change(&server, "a", "2").await;
+    delete(&server, "b").await;
     for event in ["apply d=1", "apply a=2", "delete b=0"] {
         assert_eq!(next(&mut stream).await, event);
+    }
+    if scene.relay.is_some() {
+        // Who begins when the server is gone is told what there was.
+        scene.site.program.kill_hard();
+        let stream = watcher(scene.at, config);
+        pin_mut!(stream);
+        for event in ["init", "init a=2", "init c=0", "init d=1", "init done"] {
+            assert_eq!(next(&mut stream).await, event);
+        }
     }
 }
 
 #[tokio::test]
 async fn a_reflector_holds_what_there_is() {
-    let site = Site::start(Store::Embedded);
-    let api = config_maps(&site.program).await;
-    create(&api, "a", "0").await;
+    reflected(Scene::on(Store::Embedded).await).await;
+}
+
+#[tokio::test]
+async fn a_reflector_of_a_relay_holds_what_there_is() {
+    reflected(Scene::on_a_relay().await).await;
+}
+
+async fn reflected(scene: Scene) {
+    let server = &scene.server;
+    create(server, "a", "0").await;
+    scene.fresh("a").await;
     let (store, writer) = reflector::store();
     let config = watcher::Config::default().labels("ignored!=yes");
-    let stream = reflector(writer, watcher(api.clone(), config));
+    let stream = reflector(writer, watcher(scene.at.clone(), config));
     pin_mut!(stream);
     for event in ["init", "init a=0", "init done"] {
         assert_eq!(next(&mut stream).await, event);
     }
     for number in 0..20 {
-        create(&api, &format!("n-{number}"), "0").await;
-        change(&api, "a", &number.to_string()).await;
+        create(server, &format!("n-{number}"), "0").await;
+        change(server, "a", &number.to_string()).await;
     }
-    delete(&api, "n-3").await;
+    delete(server, "n-3").await;
     while next(&mut stream).await != "delete n-3=0" {}
-    let listed = api.list(&ListParams::default()).await.expect("a list");
+    let listed = server.list(&ListParams::default()).await.expect("a list");
     let mut held: Vec<_> = store
         .state()
         .iter()

@@ -1,6 +1,6 @@
 //! `kubectl`, an old and a recent one, each command as its users type it.
 //!
-//! Every test runs four times: both programs, on the embedded store and on etcd.
+//! Every journey runs four times: both programs, on the embedded store and on etcd. Those that read run twice more, on a relay behind the server.
 
 mod apply;
 mod change;
@@ -18,6 +18,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -52,11 +53,35 @@ impl Client {
     }
 }
 
-/// A user at a terminal: a server, a `kubectl`, and a home of their own.
-pub(crate) struct User {
+/// Where somebody types: a `kubectl` that asks one server or relay, and a home of its own.
+pub(crate) struct Terminal {
     pub(crate) client: Client,
     home: Folder,
+    kubeconfig: PathBuf,
+}
+
+/// A server and its admin at a terminal.
+pub(crate) struct User {
+    terminal: Terminal,
     pub(crate) site: Site,
+}
+
+impl User {
+    pub(crate) fn new(client: Client, store: Store) -> Self {
+        let site = Site::start(store);
+        Self {
+            terminal: Terminal::new(client, site.program.kubeconfig()),
+            site,
+        }
+    }
+}
+
+impl Deref for User {
+    type Target = Terminal;
+
+    fn deref(&self) -> &Terminal {
+        &self.terminal
+    }
 }
 
 /// What a command printed and how it ended.
@@ -67,12 +92,13 @@ pub(crate) struct Printed {
     pub(crate) stderr: String,
 }
 
-impl User {
-    pub(crate) fn new(client: Client, store: Store) -> Self {
+impl Terminal {
+    /// One that uses this kubeconfig.
+    pub(crate) fn new(client: Client, kubeconfig: PathBuf) -> Self {
         Self {
             client,
             home: Folder::new(),
-            site: Site::start(store),
+            kubeconfig,
         }
     }
 
@@ -125,23 +151,26 @@ impl User {
         columns(&self.run(line))
     }
 
-    /// Returns when the server has as many watches of config maps, so that what follows is seen by them.
+    /// Returns when who is asked here has as many watches of config maps, so that what follows is seen by them.
     pub(crate) fn until_watched(&self, watches: u32) {
         self.until_watching("configmaps", watches);
     }
 
     /// The same of another resource: its name, or its name and group with a dot between.
     pub(crate) fn until_watching(&self, resource: &str, watches: u32) {
-        let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
-        let wanted =
-            format!("ringwatch_watches{{group=\"{group}\",resource=\"{resource}\"}} {watches}");
+        let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+        // In the words of the server and of the relay.
+        let wanted = [
+            format!("ringwatch_watches{{group=\"{group}\",resource=\"{plural}\"}} {watches}"),
+            format!("ringwatch_edge_watches{{resource=\"{resource}\",namespace=\"\"}} {watches}"),
+        ];
         let begun = Instant::now();
         while !self
             .run("get --raw /metrics")
             .lines()
-            .any(|line| line == wanted)
+            .any(|line| wanted.iter().any(|wanted| line == wanted))
         {
-            assert!(begun.elapsed() < PATIENCE, "not {wanted}");
+            assert!(begun.elapsed() < PATIENCE, "not {wanted:?}");
         }
     }
 
@@ -155,7 +184,9 @@ impl User {
     /// The command, started, and what it prints line by line.
     pub(crate) fn follow(&self, line: &str) -> Following {
         let mut command = self.command(line);
-        let mut child = command.stdin(Stdio::null()).spawn().expect("kubectl");
+        // What it complains of is shown when the test fails.
+        command.stdin(Stdio::null()).stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("kubectl");
         let output = BufReader::new(child.stdout.take().expect("its output"));
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
@@ -193,7 +224,7 @@ impl User {
             .env_clear()
             .env("PATH", env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home.path())
-            .env("KUBECONFIG", self.site.program.kubeconfig())
+            .env("KUBECONFIG", &self.kubeconfig)
             .env("EDITOR", self.home.path().join("editor"))
             .current_dir(self.home.path())
             .stdout(Stdio::piped())
@@ -278,31 +309,84 @@ fn columns(text: &str) -> Vec<Vec<String>> {
 macro_rules! journeys {
     ($($name:ident),* $(,)?) => {$(
         mod $name {
-            use ringwatch_tests::etcd::Version;
-            use crate::kubectl::{Client, User};
-            use crate::store::Store;
-
-            #[test]
-            fn old_on_embedded() {
-                super::$name(&User::new(Client::Old, Store::Embedded));
-            }
-
-            #[test]
-            fn new_on_embedded() {
-                super::$name(&User::new(Client::New, Store::Embedded));
-            }
-
-            #[test]
-            fn old_on_etcd() {
-                super::$name(&User::new(Client::Old, Store::Etcd(Version::V3_4)));
-            }
-
-            #[test]
-            fn new_on_etcd() {
-                super::$name(&User::new(Client::New, Store::Etcd(Version::V3_5)));
-            }
+            crate::kubectl::on_both_stores!(|user| super::$name(user));
         }
     )*};
 }
 
-pub(crate) use journeys;
+/// The same for functions that only read, each `after` one that writes what there is to read. They are run on a relay, too: while the server is there,
+/// without it, and after the relay has been started again without it.
+macro_rules! readings {
+    ($($name:ident after $written:ident),* $(,)?) => {$(
+        mod $name {
+            crate::kubectl::on_both_stores!(|user| {
+                super::$written(user);
+                super::$name(user);
+            });
+            crate::kubectl::on_a_relay!(|client| {
+                crate::relay::read_alone(client, super::$written, super::$name);
+            });
+        }
+    )*};
+}
+
+/// The same for functions in which one terminal reads while the admin writes. They are run on a relay, too.
+macro_rules! watchings {
+    ($($name:ident),* $(,)?) => {$(
+        mod $name {
+            crate::kubectl::on_both_stores!(|user| super::$name(user, user));
+            crate::kubectl::on_a_relay!(|client| crate::relay::read_along(client, super::$name));
+        }
+    )*};
+}
+
+macro_rules! on_both_stores {
+    (|$user:ident| $journey:expr) => {
+        fn on_a_server(client: crate::kubectl::Client, store: crate::store::Store) {
+            let $user = &crate::kubectl::User::new(client, store);
+            $journey
+        }
+
+        #[test]
+        fn old_on_embedded() {
+            on_a_server(crate::kubectl::Client::Old, crate::store::Store::Embedded);
+        }
+
+        #[test]
+        fn new_on_embedded() {
+            on_a_server(crate::kubectl::Client::New, crate::store::Store::Embedded);
+        }
+
+        #[test]
+        fn old_on_etcd() {
+            let store = crate::store::Store::Etcd(ringwatch_tests::etcd::Version::V3_4);
+            on_a_server(crate::kubectl::Client::Old, store);
+        }
+
+        #[test]
+        fn new_on_etcd() {
+            let store = crate::store::Store::Etcd(ringwatch_tests::etcd::Version::V3_5);
+            on_a_server(crate::kubectl::Client::New, store);
+        }
+    };
+}
+
+macro_rules! on_a_relay {
+    (|$client:ident| $journey:expr) => {
+        fn on_a_relay($client: crate::kubectl::Client) {
+            $journey
+        }
+
+        #[test]
+        fn old_on_a_relay() {
+            on_a_relay(crate::kubectl::Client::Old);
+        }
+
+        #[test]
+        fn new_on_a_relay() {
+            on_a_relay(crate::kubectl::Client::New);
+        }
+    };
+}
+
+pub(crate) use {journeys, on_a_relay, on_both_stores, readings, watchings};

@@ -1,4 +1,4 @@
-//! Journeys: the server's program, used by the programs and libraries that people have.
+//! Journeys: the server's program, used by the programs and libraries that people have. Those that read are run on a relay behind it, too.
 //!
 //! - `kubectl`: every command of which the requests are known, by an old and a recent `kubectl`
 //! - `kube_rs`: watchers, reflectors and controllers in Rust
@@ -6,7 +6,7 @@
 //! - `node_link`: a second implementation of the node link, in Python, in sessions with the server
 //! - `http2`: list and watch over bare HTTP/2
 //! - `suites`: what Kubernetes' own end-to-end suites ask, in JSON and in protobuf
-//! - `relay`: kubectl and kube-rs on the relay's HTTP side, also without the server
+//! - `relay`: the relay that journeys read from, and what only a relay has
 //! - `unready`: a server that cannot read all of its storage yet
 //! - `replicas`: several servers on one etcd, and clients that move between them
 //!

@@ -1,7 +1,10 @@
-//! The relay's HTTP side: kubectl and kube-rs read from it what they read from the server, and go on when the server is gone.
+//! The relay's HTTP side: what reads from the server reads from a relay behind it, and goes on when the server is gone.
+//!
+//! The journeys themselves are those of the server: see `readings!` and `watchings!` in `kubectl`, `kube_rs` and `suites`. Here is the relay that they run
+//! on, and what only a relay has.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -15,24 +18,51 @@ use ringwatch_tests::programs::executable;
 
 use crate::PATIENCE;
 use crate::kube_rs::{change, config_maps, create, delete, next};
-use crate::kubectl::{Client, User};
+use crate::kubectl::{Client, Terminal, User};
 use crate::program::Program;
 use crate::store::{Site, Store};
 
-/// A relay of config maps, behind a server.
-struct Relay {
+/// How many changes a relay remembers of each resource: more than a journey that goes back needs, and few enough to be forgotten in one.
+const CHANGES: usize = 200;
+/// All that journeys read of every server.
+const RESOURCES: [&str; 14] = [
+    "configmaps",
+    "namespaces",
+    "secrets",
+    "events",
+    "nodes",
+    "pods",
+    "podtemplates",
+    "services",
+    "deployments.apps",
+    "cronjobs.batch",
+    "jobs.batch",
+    "leases.coordination.k8s.io",
+    "events.events.k8s.io",
+    "ingresses.networking.k8s.io",
+];
+/// And of a kind that some define.
+const DEVICES: &str = "devices.ringwatch.dev";
+
+/// A relay behind a server.
+pub(crate) struct Relay {
     folder: Folder,
     port: u16,
     child: Option<Child>,
 }
 
 impl Relay {
-    fn start(server: &Program) -> Self {
+    /// A relay of these resources.
+    pub(crate) fn start(server: &Program, resources: &[&str]) -> Self {
         let folder = Folder::new();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("its address").port();
+        let watches: String = resources
+            .iter()
+            .map(|resource| format!("[[watch]]\nresource = \"{resource}\"\nchanges = {CHANGES}\n"))
+            .collect();
         let settings = format!(
-            "[upstream]\nkubeconfig = \"{}\"\n[[watch]]\nresource = \"configmaps\"\n[listen]\nhttp = \"127.0.0.1:{port}\"\n[state]\ndir = \"state\"\nflush-ms = 20\n",
+            "[upstream]\nkubeconfig = \"{}\"\n{watches}[listen]\nhttp = \"127.0.0.1:{port}\"\n[state]\ndir = \"state\"\nflush-ms = 20\n",
             server.kubeconfig().display()
         );
         fs::write(folder.path().join("relay.toml"), settings).expect("settings");
@@ -46,6 +76,25 @@ impl Relay {
         relay
     }
 
+    /// A relay of all that journeys read of every server.
+    pub(crate) fn of_everything(server: &Program) -> Self {
+        Self::start(server, &RESOURCES)
+    }
+
+    /// Waits until it has something to serve of each resource.
+    pub(crate) async fn until_ready(&self) {
+        let begun = Instant::now();
+        let client = self.client();
+        let ready = || {
+            http::Request::get("/readyz")
+                .body(Vec::new())
+                .expect("a request")
+        };
+        while client.request_text(ready()).await.is_err() {
+            assert!(begun.elapsed() < PATIENCE, "it is not ready");
+        }
+    }
+
     /// Ends it without warning, if it runs, and starts it again on its state and its port.
     fn restart(&mut self) {
         self.kill_hard();
@@ -55,6 +104,14 @@ impl Relay {
             .stdin(Stdio::null())
             .spawn();
         self.child = Some(child.expect("the relay's program"));
+    }
+
+    /// Has it end by itself, with all of its state on its disk.
+    fn stop(&mut self) {
+        let mut child = self.child.take().expect("it runs");
+        let asked = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(asked.is_ok_and(|asked| asked.success()));
+        child.wait().expect("an end");
     }
 
     fn kill_hard(&mut self) {
@@ -82,16 +139,31 @@ impl Relay {
         }
     }
 
-    /// A line for kubectl that goes to the relay.
-    fn line(&self, line: &str) -> String {
-        format!("-s http://127.0.0.1:{} {line}", self.port)
+    /// Where it listens for HTTP.
+    pub(crate) fn address(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.port).into()
     }
 
-    fn api(&self) -> Api<ConfigMap> {
-        let url = format!("http://127.0.0.1:{}", self.port);
+    /// A terminal whose `kubectl` asks the relay, and cannot ask the server.
+    fn terminal(&self, client: Client) -> Terminal {
+        let file = self.folder.path().join("kubeconfig");
+        let text = format!(
+            "{{apiVersion: v1, kind: Config, current-context: relay, clusters: [{{name: relay, cluster: {{server: \"http://{}\"}}}}], contexts: [{{name: relay, context: {{cluster: relay, user: relay}}}}], users: [{{name: relay, user: {{}}}}]}}\n",
+            self.address()
+        );
+        fs::write(&file, text).expect("a kubeconfig");
+        Terminal::new(client, file)
+    }
+
+    fn client(&self) -> KubeClient {
+        let url = format!("http://{}", self.address());
         let config = Config::new(url.parse().expect("a URL"));
-        let client = KubeClient::try_from(config).expect("a client");
-        Api::namespaced(client, "default")
+        KubeClient::try_from(config).expect("a client")
+    }
+
+    /// The config maps of the namespace `default`.
+    pub(crate) fn api(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.client(), "default")
     }
 }
 
@@ -101,118 +173,63 @@ impl Drop for Relay {
     }
 }
 
-#[test]
-fn by_an_old_kubectl() {
-    by_kubectl(Client::Old);
-}
-
-#[test]
-fn by_a_new_kubectl() {
-    by_kubectl(Client::New);
-}
-
-fn by_kubectl(client: Client) {
-    let mut user = User::new(client, Store::Embedded);
-    let mut relay = Relay::start(&user.site.program);
-    user.run("create ns one");
-    for (name, namespace, level) in [
-        ("a", "default", "low"),
-        ("b", "default", "high"),
-        ("c", "one", "high"),
-    ] {
-        user.run(&format!(
-            "create cm {name} -n {namespace} --from-literal=k=v"
-        ));
-        user.run(&format!("label cm {name} -n {namespace} level={level}"));
-    }
-    user.eventually(&relay.line("get --raw /readyz"));
-    until_listed(&user, &relay, "get cm -A -l level -o name", 3);
-    reads(&user, &relay);
-
-    // What happens is seen by who watches.
-    let mut watch = user.follow(&relay.line("get cm -w -o name"));
-    let mut table = user.follow(&relay.line("get cm -w"));
-    for expected in ["configmap/a", "configmap/b"] {
-        assert_eq!(watch.line(), expected);
-    }
-    for expected in ["NAME", "a", "b"] {
-        assert_eq!(table.row()[0], expected);
-    }
-    user.run("create cm d");
-    assert_eq!(watch.line(), "configmap/d");
-    assert_eq!(table.row()[0], "d");
-    user.run("delete cm d");
-    assert_eq!(watch.line(), "configmap/d");
-    assert_eq!(table.row()[0], "d");
-    drop((watch, table));
-
-    // Without the server, and after a power cut: the same.
-    until_listed(&user, &relay, "get cm -A -l level -o name", 3);
-    user.site.program.kill_hard();
-    reads(&user, &relay);
-    relay.restart();
-    user.eventually(&relay.line("get --raw /readyz"));
-    reads(&user, &relay);
-    let complaint = user.fail(&relay.line("delete cm a"));
-    assert!(complaint.contains("read-only"), "{complaint}");
-    let mut watch = user.follow(&relay.line("get cm -w -o name"));
-    assert_eq!(watch.line(), "configmap/a");
-}
-
-fn until_listed(user: &User, relay: &Relay, line: &str, count: usize) {
+/// Waits until a relay shows all that the server does.
+fn until_in_step(user: &User, at: &Terminal, resources: &[&str]) {
+    let line = format!(
+        "get {} -A -o jsonpath={{range.items[*]}}{{.metadata.uid}}/{{.metadata.resourceVersion}}{{\"\\n\"}}{{end}}",
+        resources.join(",")
+    );
+    let wanted = user.run(&line);
     let begun = Instant::now();
     loop {
-        let listed = user.eventually(&relay.line(line));
-        if listed.lines().count() == count {
+        let shown = at.eventually(&line);
+        if shown == wanted {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "{listed}");
+        assert!(begun.elapsed() < PATIENCE, "{shown}\nis not\n{wanted}");
     }
 }
 
-/// What is read, whoever is behind it.
-fn reads(user: &User, relay: &Relay) {
-    let run = |line: &str| user.run(&relay.line(line));
-    for (selector, names) in [
-        ("", "configmap/a\nconfigmap/b\n"),
-        ("-l level=high", "configmap/b\n"),
-        ("-l 'level in (low,high)'", "configmap/a\nconfigmap/b\n"),
-        ("-A -l level=high", "configmap/b\nconfigmap/c\n"),
-        ("--field-selector metadata.name=a", "configmap/a\n"),
-        ("--chunk-size=1", "configmap/a\nconfigmap/b\n"),
-    ] {
-        assert_eq!(
-            run(&format!("get cm {selector} -o name")),
-            names,
-            "{selector}"
-        );
-    }
-    let rows = user.table(&relay.line("get cm -L level"));
-    let cells: Vec<_> = rows.iter().map(|row| row.join(" ")).collect();
-    assert!(cells[0].starts_with("NAME") && cells[0].ends_with("LEVEL"));
-    assert!(
-        cells[1].starts_with("a") && cells[1].ends_with("low"),
-        "{cells:?}"
-    );
-    assert_eq!(run("get cm a -o jsonpath={.data.k}"), "v");
-    let missing = user.fail(&relay.line("get cm nothing"));
-    assert!(
-        missing.contains("configmaps \"nothing\" not found"),
-        "{missing}"
-    );
-    let known = user.table(&relay.line("api-resources"));
-    let row = ["configmaps", "cm", "v1", "true", "ConfigMap"];
-    assert!(known.iter().any(|known| *known == row), "{known:?}");
-    assert_eq!(run("api-versions"), "v1\n");
+/// What is read, read on a relay: while the server is there, without it, and by a relay that was started without it.
+pub(crate) fn read_alone(client: Client, written: fn(&User), read: fn(&Terminal)) {
+    let mut user = User::new(client, Store::Embedded);
+    written(&user);
+    let devices = user.run("api-resources --api-group=ringwatch.dev -o name");
+    let own = Some(DEVICES).filter(|_| !devices.is_empty());
+    let resources: Vec<&str> = RESOURCES.into_iter().chain(own).collect();
+    let mut relay = Relay::start(&user.site.program, &resources);
+    let at = relay.terminal(client);
+    at.eventually("get --raw /readyz");
+    until_in_step(&user, &at, &resources);
+    read(&at);
+    user.site.program.kill_hard();
+    read(&at);
+    relay.stop();
+    relay.restart();
+    at.eventually("get --raw /readyz");
+    read(&at);
+    let complaint = at.fail("delete ns default");
+    assert!(complaint.contains("read-only"), "{complaint}");
+}
+
+/// What is read while others write, read on a relay.
+pub(crate) fn read_along(client: Client, journey: fn(&User, &Terminal)) {
+    let user = User::new(client, Store::Embedded);
+    let resources: Vec<&str> = RESOURCES.into_iter().chain([DEVICES]).collect();
+    let relay = Relay::start(&user.site.program, &resources);
+    let at = relay.terminal(client);
+    // Not before all has come, and there may be kinds that are yet to be defined.
+    at.eventually("get cm -A");
+    journey(&user, &at);
 }
 
 /// A reflector keeps up, through the end of the relay and of the server.
 #[tokio::test]
-async fn by_kube_rs() {
+async fn a_reflector_goes_on_through_every_end() {
     let mut site = Site::start(Store::Embedded);
     let server = config_maps(&site.program).await;
     create(&server, "a", "0").await;
-    let mut relay = Relay::start(&site.program);
+    let mut relay = Relay::start(&site.program, &["configmaps"]);
     let (store, writer) = reflector::store();
     let stream = watcher(relay.api(), watcher::Config::default()).default_backoff();
     let stream = reflector(writer, stream);

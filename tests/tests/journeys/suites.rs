@@ -1,4 +1,5 @@
-//! What Kubernetes' own end-to-end suites ask of a server, request by request, in JSON and in protobuf.
+//! What Kubernetes' own end-to-end suites ask of a server, request by request, in JSON and in protobuf. All but a few are asked of a relay, too, with only the
+//! writes going to its server.
 //!
 //! - `watchers`: watches with selectors, from revisions, again after their end, and a hundred at once
 //! - `chunking`: lists in pages, also of what has been forgotten meanwhile
@@ -47,33 +48,58 @@ async fn create(wire: &Wire, collection: &str, object: Value) -> Value {
     answer.body
 }
 
-/// A test for each store, in each form.
+/// A test for each store, in each form; and one on a relay.
 macro_rules! suites {
     ($($name:ident),* $(,)?) => {$(
         mod $name {
-            use ringwatch_tests::etcd::Version;
-            use crate::store::{Site, Store};
-            use crate::wire::{Form, Wire};
+            crate::suites::on_both_stores!($name);
 
-            async fn run(store: Store) {
-                let site = Site::start_with(store, super::FLAGS);
+            #[tokio::test(flavor = "multi_thread")]
+            async fn on_a_relay() {
+                let site = crate::store::Site::start_with(Store::Embedded, super::FLAGS);
                 let wire = Wire::connect(&site.program).await;
+                let relay = crate::relay::Relay::of_everything(&site.program);
+                relay.until_ready().await;
                 for (form, name) in [(Form::Json, "json"), (Form::Protobuf, "protobuf")] {
-                    super::$name(&wire.speaking(form), name).await;
+                    super::$name(&wire.speaking(form).reading_from(&relay), name).await;
                 }
-            }
-
-            #[tokio::test(flavor = "multi_thread")]
-            async fn on_embedded() {
-                run(Store::Embedded).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread")]
-            async fn on_etcd() {
-                run(Store::Etcd(Version::V3_5)).await;
             }
         }
     )*};
 }
 
-use suites;
+/// The same for what a relay does not have.
+macro_rules! suites_of_servers {
+    ($($name:ident),* $(,)?) => {$(
+        mod $name {
+            crate::suites::on_both_stores!($name);
+        }
+    )*};
+}
+
+macro_rules! on_both_stores {
+    ($name:ident) => {
+        use crate::store::Store;
+        use crate::wire::{Form, Wire};
+
+        async fn run(store: Store) {
+            let site = crate::store::Site::start_with(store, super::FLAGS);
+            let wire = Wire::connect(&site.program).await;
+            for (form, name) in [(Form::Json, "json"), (Form::Protobuf, "protobuf")] {
+                super::$name(&wire.speaking(form), name).await;
+            }
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn on_embedded() {
+            run(Store::Embedded).await;
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn on_etcd() {
+            run(Store::Etcd(ringwatch_tests::etcd::Version::V3_5)).await;
+        }
+    };
+}
+
+use {on_both_stores, suites, suites_of_servers};

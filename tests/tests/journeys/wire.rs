@@ -1,7 +1,8 @@
-//! A client that is HTTP/2 and TLS and nothing else: it knows what a watch's events are, and no Kubernetes.
+//! A client that is HTTP/2 and TLS and nothing else: it knows what a watch's events are, and no Kubernetes. If there is a relay it reads from there.
 
 mod events;
 mod form;
+mod relayed;
 
 use std::sync::Arc;
 
@@ -25,11 +26,15 @@ pub(crate) use form::Form;
 
 use crate::PATIENCE;
 use crate::program::Program;
+use crate::relay::Relay;
+use relayed::Relayed;
 
 /// A connection. Its clones use the same.
 #[derive(Clone)]
 pub(crate) struct Wire {
     sender: SendRequest<Full<Bytes>>,
+    /// Where everything is read that is asked for by GET, if not at the server.
+    relayed: Option<Relayed>,
     origin: String,
     token: String,
     /// How bodies are written.
@@ -80,12 +85,26 @@ impl Wire {
         tokio::spawn(connection);
         Self {
             sender,
+            relayed: None,
             origin: format!("https://{address}"),
             token: program.token(),
             form: Form::Json,
             headers: HeaderMap::new(),
         }
         .speaking(Form::Json)
+    }
+
+    /// The same connection, beside which a relay is asked for all that is only read.
+    pub(crate) fn reading_from(&self, relay: &Relay) -> Self {
+        Self {
+            relayed: Some(Relayed::new(relay.address())),
+            ..self.clone()
+        }
+    }
+
+    /// Whether what is read comes from a relay.
+    pub(crate) fn reads_from_a_relay(&self) -> bool {
+        self.relayed.is_some()
     }
 
     /// The same connection, on which this form is sent and asked for.
@@ -146,14 +165,19 @@ impl Wire {
 
     /// The answer to a request, whatever it is.
     pub(crate) async fn answer(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let reads = method == Method::GET;
         let answer = self.send(method, path, body).await.expect("an answer");
         let (head, body) = answer.into_parts();
         let body = body.collect().await.expect("a body").to_bytes();
-        Answer {
+        let answer = Answer {
             status: head.status,
             body: Form::of(&head.headers).read(&body),
             headers: head.headers,
+        };
+        if let Some(relayed) = self.relayed.as_ref().filter(|_| !reads) {
+            relayed.written(path, &answer.body);
         }
+        answer
     }
 
     async fn send(
@@ -162,6 +186,9 @@ impl Wire {
         path: &str,
         body: Option<Value>,
     ) -> Option<http::Response<Incoming>> {
+        if let Some(relayed) = self.relayed.as_ref().filter(|_| method == Method::GET) {
+            return Some(relayed.get(path, &self.headers).await);
+        }
         let body = body.map(|body| self.form.write(&body)).unwrap_or_default();
         let mut request = Request::builder()
             .method(method)

@@ -18,11 +18,13 @@ use serde_json::{Value as Tree, json};
 use super::Kept;
 use crate::definition::{Column, ColumnKind, JsonPath};
 
-/// The columns of one kind, in the order of the cells. The name comes first and is not among them.
+/// The columns of one kind, in the order of the cells.
 pub(super) struct Printer<'d>(Vec<Shown<'d>>);
 
 /// One column.
 enum Shown<'d> {
+    /// The object's name. Above 0: shown by `-o wide` only.
+    Name(i32),
     /// A value of the object.
     Value(&'d Column),
     /// What is made of some values.
@@ -41,20 +43,33 @@ enum Cell<'o> {
 impl<'d> Printer<'d> {
     /// A printer of these columns, or if there are none of those of a kind that every cluster has.
     pub(super) fn new(columns: Option<&'d [Column]>, group: &str, plural: &str) -> Self {
-        Self(match columns {
-            Some([]) => builtin::AGE_ONLY.iter().map(Shown::Made).collect(),
-            Some(columns) => columns.iter().map(Shown::Value).collect(),
+        let name = Shown::Name(0);
+        let (first, others, last): (_, Vec<_>, _) = match columns {
+            Some([]) => (
+                Some(name),
+                builtin::AGE_ONLY.iter().map(Shown::Made).collect(),
+                None,
+            ),
+            Some(columns) => (Some(name), columns.iter().map(Shown::Value).collect(), None),
             None => {
                 let made = builtin::columns(group, plural).iter();
-                made.map(Shown::Made).collect()
+                let made = made.map(Shown::Made).collect();
+                // Names of events tell nobody anything.
+                match plural {
+                    "events" => (None, made, Some(Shown::Name(1))),
+                    _ => (Some(name), made, None),
+                }
             }
-        })
+        };
+        Self(first.into_iter().chain(others).chain(last).collect())
     }
 
     /// The columns as a Table announces them.
     pub(super) fn headings(&self) -> Tree {
-        let name = json!({"name": "Name", "type": "string", "format": "name", "description": "The object's name.", "priority": 0});
-        let others = self.0.iter().map(|shown| match shown {
+        let headings = self.0.iter().map(|shown| match shown {
+            Shown::Name(priority) => json!({
+                "name": "Name", "type": "string", "format": "name", "description": "The object's name.", "priority": priority,
+            }),
             Shown::Value(column) => json!({
                 "name": column.name, "type": column.kind.as_str(), "format": column.format,
                 "description": match column.description.as_str() {
@@ -67,7 +82,7 @@ impl<'d> Printer<'d> {
                 "name": made.name, "type": "string", "format": "", "description": "", "priority": made.priority,
             }),
         });
-        std::iter::once(name).chain(others).collect()
+        headings.collect()
     }
 
     /// Writes the cells of an object as a JSON array.
@@ -79,40 +94,49 @@ impl<'d> Printer<'d> {
         let mut found = vec![None; paths.len()];
         // An object that is here was read before.
         let _ = scan(object.json(), &Limits::default(), &paths, &mut found);
-        out.push(b'[');
-        Cell::Text(object.key().name().into()).write(out);
         let mut found = found.as_slice();
-        for shown in &self.0 {
+        let cells = self.0.iter().map(|shown| {
             let (own, rest) = found
                 .split_at_checked(shown.paths().count())
                 .unwrap_or((&[], &[]));
             found = rest;
-            out.push(b',');
-            shown.cell(own, now).write(out);
-        }
-        out.push(b']');
+            shown.cell(object, own, now)
+        });
+        write(out, cells);
     }
 
     /// Writes the cells of an object that has nothing.
     pub(super) fn no_cells(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"[\"\"");
-        self.0.iter().for_each(|_| out.extend_from_slice(b",null"));
-        out.push(b']');
+        write(out, self.0.iter().map(|_| Cell::Null));
     }
+}
+
+/// Writes cells as a JSON array.
+fn write<'o>(out: &mut Vec<u8>, cells: impl Iterator<Item = Cell<'o>>) {
+    out.push(b'[');
+    for (index, cell) in cells.enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        cell.write(out);
+    }
+    out.push(b']');
 }
 
 impl Shown<'_> {
     /// What to look for in an object.
     fn paths(&self) -> impl Iterator<Item = &str> {
         let (value, made): (Option<&str>, &[&str]) = match self {
+            Self::Name(_) => (None, &[]),
             Self::Value(column) => (Some(column.path.head()), &[]),
             Self::Made(made) => (None, made.paths),
         };
         value.into_iter().chain(made.iter().copied())
     }
 
-    fn cell<'o>(&self, found: &[Option<Value<'o>>], now: Instant) -> Cell<'o> {
+    fn cell<'o>(&self, object: &'o Kept, found: &[Option<Value<'o>>], now: Instant) -> Cell<'o> {
         match self {
+            Self::Name(_) => Cell::Text(object.key().name().into()),
             Self::Value(column) => value(found, &column.path, column.kind, now),
             Self::Made(made) => (made.cell)(found, now),
         }
@@ -257,7 +281,7 @@ mod tests {
         let event = r#"{"lastTimestamp":"2026-01-01T23:59:55Z","type":"Normal","reason":"Pulled","involvedObject":{"kind":"Pod","name":"p"},"message":"there"}"#;
         assert_eq!(
             row(&Printer::new(None, "", "events"), event),
-            r#"["x","5s","Normal","Pulled","pod/p","there"]"#
+            r#"["5s","Normal","Pulled","pod/p","there","x"]"#
         );
     }
 }

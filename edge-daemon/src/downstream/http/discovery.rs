@@ -5,16 +5,21 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::accept::Form;
+use super::accept::{Asked, Form};
 use super::answer::{Body, whole};
 use super::kinds::{Kind, api_version};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const VERBS: [&str; 3] = ["get", "list", "watch"];
 
-/// Whether a path has an aggregated form.
-pub(super) fn has_forms(path: &str) -> bool {
-    matches!(path.trim_matches('/'), "api" | "apis")
+/// What a path asks for, if it may be a document of discovery.
+pub(super) fn asked(path: &str) -> Option<Asked> {
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    match parts.as_slice() {
+        ["api" | "apis"] => Some(Asked::Discovery),
+        ["api", _] | ["apis", _] | ["apis", _, _] => Some(Asked::Document),
+        _ => None,
+    }
 }
 
 /// The document at a path, if it is one of discovery.

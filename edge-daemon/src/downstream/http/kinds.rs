@@ -81,7 +81,10 @@ impl Kinds {
         let seen = seen.unwrap_or_else(|| Seen {
             kind: watch.kind.clone().unwrap_or_else(|| guess(plural)),
             version: watch.version.clone().unwrap_or_else(|| "v1".to_owned()),
-            namespaced: true,
+            namespaced: !matches!(
+                (group, plural),
+                ("", "namespaces" | "nodes" | "persistentvolumes")
+            ),
         });
         let named = definition.filter(|definition| definition.kind == seen.kind);
         let singular = named.map(|definition| definition.singular.clone());
@@ -100,10 +103,13 @@ impl Kinds {
         })
     }
 
-    /// Every kind once, by group and name.
+    /// Every kind once, by group and name. One of which nothing has come yet is left out while it could only be guessed: clients remember what they
+    /// were told.
     pub(super) fn all(&self, relay: &Relay, definitions: &[Option<Definition>]) -> Vec<Kind> {
-        let indices = 0..self.watches.len();
-        let kinds = indices.filter_map(|index| self.get(index, relay, definitions));
+        let tracks = relay.tracks().iter().zip(definitions).enumerate();
+        let told =
+            tracks.filter(|(_, (track, definition))| definition.is_some() || track.is_complete());
+        let kinds = told.filter_map(|(index, _)| self.get(index, relay, definitions));
         let mut kinds: Vec<Kind> = kinds.collect();
         let name = |kind: &Kind| (kind.group.clone(), kind.plural.clone());
         kinds.sort_by_key(name);

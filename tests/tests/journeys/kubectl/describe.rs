@@ -1,8 +1,8 @@
 //! `describe`, `get events` and `events`.
 
-use crate::kubectl::{Client, User, journeys};
+use crate::kubectl::{Client, Terminal, User, readings};
 
-journeys!(events, objects);
+readings!(events after two_have_happened, objects after there_are_some);
 
 const EVENT: &str = r#"{
     "apiVersion": "v1", "kind": "Event", "metadata": {"name": "a.1", "namespace": "default"},
@@ -11,13 +11,16 @@ const EVENT: &str = r#"{
     "source": {"component": "kubelet"}
 }"#;
 
-fn events(user: &User) {
+fn two_have_happened(user: &User) {
     user.run_with("create -f -", EVENT);
     let other = EVENT
         .replace("a.1", "b.1")
         .replace("\"p\"", "\"q\"")
         .replace("Normal", "Warning");
     user.run_with("create -f -", &other);
+}
+
+fn events(user: &Terminal) {
     let header = &user.table("get events")[0];
     assert_eq!(
         *header,
@@ -51,17 +54,8 @@ fn events(user: &User) {
     }
 }
 
-fn objects(user: &User) {
+fn there_are_some(user: &User) {
     user.run("create cm a --from-literal=k=some-value");
-    let printed = user.run("describe cm a");
-    for part in [
-        "Name:         a\n",
-        "Namespace:    default\n",
-        "Data\n====\n",
-        "k:\n----\nsome-value\n",
-    ] {
-        assert!(printed.contains(part), "{part}: {printed}");
-    }
     let pod = "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}";
     user.run_with("create -f -", pod);
     let uid = user.run("get pod p -o jsonpath={.metadata.uid}");
@@ -72,6 +66,18 @@ fn objects(user: &User) {
             &format!("\"name\": \"p\", \"uid\": \"{uid}\""),
         ),
     );
+}
+
+fn objects(user: &Terminal) {
+    let printed = user.run("describe cm a");
+    for part in [
+        "Name:         a\n",
+        "Namespace:    default\n",
+        "Data\n====\n",
+        "k:\n----\nsome-value\n",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
     let printed = user.run("describe pod p");
     for part in ["Name:", "Status:", "Pending", "it is there", "Pulled"] {
         assert!(printed.contains(part), "{part}: {printed}");

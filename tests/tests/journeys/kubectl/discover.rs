@@ -1,10 +1,14 @@
 //! `api-resources`, `api-versions`, `explain`, `version` and `auth`.
 
-use crate::kubectl::{Client, User, journeys};
+use crate::kubectl::{Client, Terminal, User, journeys, readings};
 
-journeys!(resources, explain, version, permissions);
+journeys!(explain, permissions);
+readings!(resources after nothing, version after nothing);
 
-fn resources(user: &User) {
+/// What is served does not depend on what there is.
+fn nothing(_: &User) {}
+
+fn resources(user: &Terminal) {
     let rows = user.table("api-resources");
     assert_eq!(
         rows[0],
@@ -65,7 +69,7 @@ fn explain(user: &User) {
     );
 }
 
-fn version(user: &User) {
+fn version(user: &Terminal) {
     let printed = user.run("version");
     assert!(
         printed.contains("Server Version") && printed.contains("+ringwatch-"),

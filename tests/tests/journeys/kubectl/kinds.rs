@@ -6,23 +6,21 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::kubectl::{Client, User, journeys};
+use crate::kubectl::{Client, Terminal, User, journeys, readings, watchings};
 
 journeys!(
     define,
-    columns,
-    selectors,
-    watch,
     apply,
     apply_server_side,
     edit,
     patches,
     explain,
-    wait,
     scale,
     delete,
     emptied_with_the_namespace,
 );
+readings!(columns after devices, selectors after devices);
+watchings!(watch, wait);
 
 /// The devices, as the server's metrics name them.
 const DEVICES: &str = "devices.ringwatch.dev";
@@ -100,8 +98,7 @@ fn define(user: &User) {
     );
 }
 
-fn columns(user: &User) {
-    devices(user);
+fn columns(user: &Terminal) {
     let expected = [
         vec!["NAME", "SITE", "MODE", "SETPOINT", "REPORTED", "SEEN"],
         vec!["boiler", "harbour", "auto", "68.5"],
@@ -120,8 +117,7 @@ fn columns(user: &User) {
     assert!(described.contains("Setpoint:  68.5"), "{described}");
 }
 
-fn selectors(user: &User) {
-    devices(user);
+fn selectors(user: &Terminal) {
     let names = |line: &str| user.run(&format!("get devices -o name {line}"));
     let [boiler, chiller] =
         ["boiler", "chiller"].map(|name| format!("device.ringwatch.dev/{name}\n"));
@@ -140,11 +136,12 @@ fn selectors(user: &User) {
     );
 }
 
-fn watch(user: &User) {
+fn watch(user: &User, at: &Terminal) {
     devices(user);
-    let mut all = user.follow("get devices -w");
-    let mut hill = user.follow("get devices -w -o name --field-selector spec.site=hill");
-    let mut labelled = user.follow("get devices -w -o name -l tier=plant");
+    at.eventually("get device boiler chiller");
+    let mut all = at.follow("get devices -w");
+    let mut hill = at.follow("get devices -w -o name --field-selector spec.site=hill");
+    let mut labelled = at.follow("get devices -w -o name -l tier=plant");
     for name in ["NAME", "boiler", "chiller"] {
         assert_eq!(all.row()[0], name);
     }
@@ -314,13 +311,14 @@ fn explain(user: &User) {
     assert!(complaint.contains("colour"), "{complaint}");
 }
 
-fn wait(user: &User) {
+fn wait(user: &User, at: &Terminal) {
     devices(user);
-    let wait = user.follow("wait --for=delete device/boiler --timeout=20s");
-    if user.client == Client::New {
-        user.run("wait --for=jsonpath={.spec.mode}=auto device/boiler --timeout=20s");
+    at.eventually("get device boiler");
+    let wait = at.follow("wait --for=delete device/boiler --timeout=20s");
+    if at.client == Client::New {
+        at.run("wait --for=jsonpath={.spec.mode}=auto device/boiler --timeout=20s");
     }
-    user.until_watching(DEVICES, 1);
+    at.until_watching(DEVICES, 1);
     user.run("delete device boiler");
     let (success, printed) = wait.end();
     assert!(success, "{printed:?}");

@@ -2,11 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::kubectl::{User, journeys};
+use crate::kubectl::{Terminal, User, readings};
 
-journeys!(lists, one_object, pages, raw);
+readings!(
+    lists after some_are_labelled,
+    one_object after one_is_created,
+    pages after seven_are_created,
+    raw after one_is_created,
+);
 
-fn lists(user: &User) {
+fn some_are_labelled(user: &User) {
     assert_eq!(user.run("get cm"), "");
     user.run("create ns one");
     for (name, namespace, level) in [
@@ -19,6 +24,20 @@ fn lists(user: &User) {
         ));
         user.run(&format!("label cm {name} -n {namespace} level={level}"));
     }
+}
+
+fn one_is_created(user: &User) {
+    user.run("create cm a --from-literal=k=v");
+}
+
+fn seven_are_created(user: &User) {
+    for number in 0..7 {
+        user.run(&format!("create cm page-{number}"));
+    }
+}
+
+fn lists(user: &Terminal) {
+    assert_eq!(user.run("get cm -n nowhere"), "");
     assert_eq!(
         user.table("get cm"),
         [vec!["NAME", "DATA"], vec!["a", "1"], vec!["b", "1"]]
@@ -80,8 +99,7 @@ fn lists(user: &User) {
     );
 }
 
-fn one_object(user: &User) {
-    user.run("create cm a --from-literal=k=v");
+fn one_object(user: &Terminal) {
     assert_eq!(
         user.table("get cm a"),
         [vec!["NAME", "DATA"], vec!["a", "1"]]
@@ -112,11 +130,8 @@ fn one_object(user: &User) {
     assert_eq!(user.run("get cm b --ignore-not-found"), "");
 }
 
-fn pages(user: &User) {
+fn pages(user: &Terminal) {
     let names: Vec<_> = (0..7).map(|number| format!("page-{number}")).collect();
-    for name in &names {
-        user.run(&format!("create cm {name}"));
-    }
     let rows = user.table("get cm");
     assert_eq!(rows.len(), 8);
     for size in [1, 3, 7, 500] {
@@ -131,12 +146,11 @@ fn pages(user: &User) {
     assert_eq!(listed, names.iter().collect::<Vec<_>>());
 }
 
-fn raw(user: &User) {
+fn raw(user: &Terminal) {
     let raw = |path: &str| -> Value {
         let answer = user.run(&format!("get --raw {path}"));
         serde_json::from_str(&answer).unwrap_or_else(|why| panic!("{path}: {why}: {answer}"))
     };
-    user.run("create cm a");
     let list = raw("/api/v1/namespaces/default/configmaps?limit=1");
     assert_eq!(list["kind"], "ConfigMapList");
     assert_eq!(items(&list).count(), 1);

@@ -1,12 +1,12 @@
 //! `get -w`, `get --watch-only` and both for a single object.
 
-use crate::kubectl::{User, journeys};
+use crate::kubectl::{Terminal, User, watchings};
 
-journeys!(a_list, only_changes, one_object, whole_objects);
+watchings!(a_list, only_changes, one_object, whole_objects);
 
-fn a_list(user: &User) {
+fn a_list(user: &User, at: &Terminal) {
     user.run("create cm a");
-    let mut watch = user.follow("get cm -w");
+    let mut watch = at.follow("get cm -w");
     assert_eq!(watch.row(), ["NAME", "DATA"]);
     assert_eq!(watch.row(), ["a", "0"]);
     user.run("create cm b --from-literal=k=v");
@@ -25,10 +25,10 @@ fn a_list(user: &User) {
     );
 }
 
-fn only_changes(user: &User) {
+fn only_changes(user: &User, at: &Terminal) {
     user.run("create cm old");
-    let mut watch = user.follow("get cm --watch-only --output-watch-events -l watched=yes");
-    user.until_watched(1);
+    let mut watch = at.follow("get cm --watch-only --output-watch-events -l watched=yes");
+    at.until_watched(1);
     user.run("create cm a");
     user.run("label cm a watched=yes");
     assert_eq!(watch.row(), ["EVENT", "NAME", "DATA"]);
@@ -43,10 +43,11 @@ fn only_changes(user: &User) {
     assert_eq!(watch.row(), ["DELETED", "a", "0"]);
 }
 
-fn one_object(user: &User) {
+fn one_object(user: &User, at: &Terminal) {
     user.run("create cm a");
     user.run("create cm b");
-    let mut watch = user.follow("get cm a -w");
+    at.eventually("get cm a");
+    let mut watch = at.follow("get cm a -w");
     assert_eq!(watch.row(), ["NAME", "DATA"]);
     assert_eq!(watch.row(), ["a", "0"]);
     user.run(r#"patch cm b --type merge -p {"data":{"x":"1"}}"#);
@@ -58,9 +59,9 @@ fn one_object(user: &User) {
     assert_eq!(watch.row(), ["a", "1"]);
 }
 
-fn whole_objects(user: &User) {
+fn whole_objects(user: &User, at: &Terminal) {
     user.run("create cm a");
-    let mut watch = user.follow("get cm -w -o name");
+    let mut watch = at.follow("get cm -w -o name");
     assert_eq!(watch.line(), "configmap/a");
     user.run("create cm b");
     assert_eq!(watch.line(), "configmap/b");

@@ -88,8 +88,19 @@ async fn forgotten(wire: &Wire, templates: &str, expected: &[String]) {
             break answer;
         }
         assert!(begun.elapsed() < PATIENCE, "nothing is forgotten");
-        // As the suites do, nobody writes anything meanwhile.
-        sleep(POLL).await;
+        if !wire.reads_from_a_relay() {
+            // As the suites do, nobody writes anything meanwhile.
+            sleep(POLL).await;
+            continue;
+        }
+        // A relay forgets by what happens, not by time.
+        join_all(expected.iter().rev().take(PAGE).map(async |name| {
+            let path = format!("{templates}/{name}");
+            let mut object = wire.get(&path).await;
+            object["metadata"]["labels"] = json!({"at": begun.elapsed().as_millis().to_string()});
+            wire.ask(Method::PUT, &path, Some(object)).await;
+        }))
+        .await;
     };
     assert_eq!(expired.status, StatusCode::GONE, "{expired:?}");
     assert_eq!(expired.body["reason"], "Expired");
