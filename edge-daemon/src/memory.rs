@@ -11,6 +11,7 @@ use ringwatch_core::store::Slot;
 
 use crate::config::Config;
 use crate::downstream::link::WholeSession;
+use crate::downstream::serial::LONGEST;
 use crate::engine::{Heap, KnownNode, Object, Shape};
 
 type Kept = Object<<Heap as Shape>::Bytes>;
@@ -58,6 +59,13 @@ pub fn table(config: &Config) -> String {
         config.connections,
         size_of::<WholeSession>(),
     ));
+    if !config.serial.is_empty() {
+        rows.push((
+            "nodes on serial lines".to_owned(),
+            config.serial.len(),
+            size_of::<WholeSession>() + LONGEST,
+        ));
+    }
     let mut out = String::new();
     let mut total = 0;
     // Writing to a string does not fail.

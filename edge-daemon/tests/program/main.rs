@@ -3,6 +3,7 @@
 mod hostile;
 mod replay;
 mod restarts;
+mod serial;
 mod support;
 mod tls;
 
