@@ -8,6 +8,7 @@ use ringwatch_core::link::frame::Code;
 use ringwatch_core::link::node::{Config, Security, Standing, Wanted};
 use ringwatch_core::link::{Ended, PresharedKey, Seed};
 use ringwatch_core::predicate::Scope;
+use ringwatch_core::time::Instant;
 
 use super::{backoff, wait};
 use crate::config::{MAX_WATCHES, Watch};
@@ -55,10 +56,12 @@ pub async fn follow(
         }
         let now = hub.clock.now();
         let mut session = Session::new(config, &wanted, object, Seed::new(seed), now);
-        let finish = connect(&hub, address, &mut session).await;
+        let mut opened = None;
+        let finish = connect(&hub, address, &mut session, &mut opened).await;
         hub.relay.borrow_mut().interrupt();
-        if hub.online.replace(0) > 0 {
-            waits.reset();
+        hub.online.set(0);
+        if let Some(opened) = opened {
+            waits.worked_for(hub.clock.now().since(opened));
         }
         match finish {
             Ok(ended) => tracing::info!(upstream = %address, ?ended, "upstream has ended the link"),
@@ -81,7 +84,12 @@ fn wanted(watch: &Watch) -> Wanted<'_> {
     }
 }
 
-async fn connect(hub: &Hub, address: &Address, session: &mut Session<'_>) -> io::Result<Ended> {
+async fn connect(
+    hub: &Hub,
+    address: &Address,
+    session: &mut Session<'_>,
+    opened: &mut Option<Instant>,
+) -> io::Result<Ended> {
     let wire = address.connect().await?;
     let mut buffer = vec![0; 16 * 1024];
     let mut out = vec![0; PACKET + 16];
@@ -109,6 +117,7 @@ async fn connect(hub: &Hub, address: &Address, session: &mut Session<'_>) -> io:
             return Ok(ended);
         }
         if session.is_open() && hub.online.replace(1) == 0 {
+            *opened = Some(hub.clock.now());
             tracing::info!(upstream = %address, "upstream is there");
         }
         report(session, &mut standings);
