@@ -18,6 +18,7 @@ use tracing_subscriber::prelude::*;
 use crate::config::{Config, read_key};
 use crate::node::Simulated;
 use crate::policy::Rules;
+use crate::wire::{Address, Line};
 use crate::{drive, memory, node};
 
 const EXAMPLES: &str = "\
@@ -44,6 +45,7 @@ A file of settings looks like this:
     resource = \"devices.example.com\"
     [listen]
     link = \"0.0.0.0:7443\"
+    serial = [{ path = \"/dev/ttyUSB0\", baud = 115200 }]
     http = \"127.0.0.1:8080\"
     [nodes]
     file = \"nodes.toml\"
@@ -113,8 +115,14 @@ enum NodesCommand {
 #[derive(Debug, Args)]
 struct NodeCommand {
     /// Where to connect, HOST:PORT; more than once to go on with the next when one does not answer
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "serial")]
     connect: Vec<String>,
+    /// Connect by this serial line instead, which has a relay at its other end
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["connect", "count"])]
+    serial: Option<PathBuf>,
+    /// The speed of the serial line
+    #[arg(long, requires = "serial", default_value_t = Line::usual_baud())]
+    baud: u32,
     /// The node's name; with --count, NAME-0, NAME-1 and so on
     #[arg(long)]
     name: String,
@@ -233,6 +241,13 @@ fn check(file: &Path) -> Result<String, String> {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{}: {} nodes", nodes.display(), rules.len());
     }
+    for line in &config.serial {
+        let state = match line.path.exists() {
+            true => "is there",
+            false => "is not there now; it is waited for",
+        };
+        let _ = writeln!(text, "{line}: {state}");
+    }
     if let crate::config::Upstream::Link { key_file, .. } = &config.upstream {
         read_key(key_file).map_err(|error| error.to_string())?;
     }
@@ -336,10 +351,17 @@ impl NodeCommand {
                 .map(|index| (format!("{}-{index}", self.name), key))
                 .collect(),
         };
+        let addresses = match self.serial {
+            Some(path) => {
+                let baud = self.baud;
+                vec![Address::Serial(Line { path, baud })]
+            }
+            None => self.connect.into_iter().map(Address::Tcp).collect(),
+        };
         // They live as long as the program.
         let text = |text: String| -> &'static str { text.leak() };
         Ok(Simulated {
-            addresses: self.connect,
+            addresses,
             nodes: names,
             wanted: Wanted {
                 scope: self

@@ -5,6 +5,7 @@
 //! link = ["10.0.0.1:7443", "10.0.0.2:7443"]   # the next one is tried when one does not answer
 //! name = "gateway-1"
 //! key-file = "gateway-1.key"                  # 64 hexadecimal digits
+//! # serial = { path = "/dev/ttyS1" }          # … or the same over a serial line, instead of link
 //! # kubeconfig = "relay.kubeconfig"           # … or any Kubernetes API
 //! # url = "https://10.0.0.1:6443"             # the same without a kubeconfig: with token-file, ca-file, cert-file, cert-key-file
 //!
@@ -18,6 +19,7 @@
 //!
 //! [listen]
 //! link = "0.0.0.0:7443"                       # for nodes
+//! serial = [{ path = "/dev/ttyUSB0", baud = 115200 }]   # for a node on each line
 //! http = "127.0.0.1:8080"                     # for kubectl and programs on this machine, read-only
 //!
 //! [nodes]
@@ -40,9 +42,12 @@ use toml::Spanned;
 
 use crate::definition::{Column, MAX_COLUMNS};
 use crate::policy::{line_of, parse_key};
+use crate::wire::{Address, Line};
 
 /// The most watches: as many as one session with the upstream has subscriptions.
 pub const MAX_WATCHES: usize = 16;
+/// The most serial lines.
+pub const MAX_LINES: usize = 32;
 
 /// What the program is to do.
 #[derive(Debug, Clone)]
@@ -53,9 +58,11 @@ pub struct Config {
     pub watches: Vec<Watch>,
     /// Where nodes connect.
     pub link: Option<SocketAddr>,
+    /// Serial lines, with a node on each.
+    pub serial: Vec<Line>,
     /// Where programs connect.
     pub http: Option<SocketAddr>,
-    /// How many of both at once.
+    /// How many of both at once, serial lines aside.
     pub connections: usize,
     /// Who may come in.
     pub nodes: Option<PathBuf>,
@@ -73,7 +80,7 @@ pub enum Upstream {
     /// The node link of a server or relay.
     Link {
         /// Each is tried in turn.
-        addresses: Vec<String>,
+        addresses: Vec<Address>,
         /// As which node.
         name: String,
         /// The file with its key.
@@ -157,6 +164,7 @@ struct File {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct UpstreamText {
     link: Option<OneOrMore>,
+    serial: Option<Line>,
     name: Option<String>,
     key_file: Option<PathBuf>,
     kubeconfig: Option<PathBuf>,
@@ -179,6 +187,7 @@ enum OneOrMore {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Listen {
     link: Option<SocketAddr>,
+    serial: Option<Spanned<Vec<Line>>>,
     http: Option<Spanned<SocketAddr>>,
     connections: Option<usize>,
 }
@@ -266,8 +275,12 @@ impl Config {
                 .map_err(|why| failed(at, format!("watch: {why}")))?;
             watches.push(watch);
         }
-        if read.listen.link.is_some() && read.nodes.file.is_none() {
-            let why = "nodes.file: say who may come in by listen.link".to_owned();
+        let lines = read.listen.serial.as_ref();
+        let at = lines.map_or(0, |lines| lines.span().start);
+        let serial = read.listen.serial.map_or(Vec::new(), Spanned::into_inner);
+        check_lines(&serial).map_err(|why| failed(at, format!("listen.serial: {why}")))?;
+        if (read.listen.link.is_some() || !serial.is_empty()) && read.nodes.file.is_none() {
+            let why = "nodes.file: say who may come in by listen.link and listen.serial".to_owned();
             return Err(failed(text.len(), why));
         }
         if let Some(http) = &read.listen.http
@@ -283,6 +296,7 @@ impl Config {
             upstream,
             watches,
             link: read.listen.link,
+            serial,
             http: read.listen.http.map(Spanned::into_inner),
             connections: read.listen.connections.unwrap_or(2000),
             nodes: read.nodes.file.map(path),
@@ -297,19 +311,29 @@ impl UpstreamText {
     fn check(self, path: &impl Fn(PathBuf) -> PathBuf) -> Result<Upstream, String> {
         let ways = [
             self.link.is_some(),
+            self.serial.is_some(),
             self.kubeconfig.is_some(),
             self.url.is_some(),
         ];
         if ways.iter().filter(|way| **way).count() != 1 {
-            return Err("give one of link, kubeconfig and url".to_owned());
+            return Err("give one of link, serial, kubeconfig and url".to_owned());
         }
-        if let Some(link) = self.link {
-            let addresses = match link {
-                OneOrMore::One(one) => vec![one],
-                OneOrMore::More(more) => more,
-            };
-            if let Some(wrong) = addresses.iter().find(|address| !address.contains(':')) {
-                return Err(format!("link: `{wrong}` is not HOST:PORT"));
+        let addresses = match (self.link, self.serial) {
+            (Some(OneOrMore::One(one)), _) => Some(vec![Address::Tcp(one)]),
+            (Some(OneOrMore::More(more)), _) => Some(more.into_iter().map(Address::Tcp).collect()),
+            (None, Some(line)) => Some(vec![Address::Serial(line)]),
+            (None, None) => None,
+        };
+        if let Some(addresses) = addresses {
+            for address in &addresses {
+                match address {
+                    Address::Tcp(text) if !text.contains(':') => {
+                        return Err(format!("link: `{text}` is not HOST:PORT"));
+                    }
+                    Address::Tcp(_) => {}
+                    Address::Serial(line) => check_lines(std::slice::from_ref(line))
+                        .map_err(|why| format!("serial: {why}"))?,
+                }
             }
             if addresses.is_empty() {
                 return Err("link: give at least one HOST:PORT".to_owned());
@@ -347,6 +371,26 @@ impl UpstreamText {
             cert,
         })
     }
+}
+
+/// Lines that can be opened, each once.
+fn check_lines(lines: &[Line]) -> Result<(), String> {
+    if lines.len() > MAX_LINES {
+        return Err(format!("at most {MAX_LINES} lines"));
+    }
+    for (index, line) in lines.iter().enumerate() {
+        let before = lines.get(..index).unwrap_or_default();
+        if before.iter().any(|other| other.path == line.path) {
+            return Err(format!("{line} is there twice"));
+        }
+        if !line.path.is_absolute() {
+            return Err(format!("{line}: name the device by its whole path"));
+        }
+        if !(300..=4_000_000).contains(&line.baud) {
+            return Err(format!("{line}: baud is from 300 to 4000000"));
+        }
+    }
+    Ok(())
 }
 
 impl Watch {

@@ -2,3 +2,4 @@
 
 pub mod http;
 pub mod link;
+pub mod serial;

@@ -52,6 +52,13 @@ async fn relay(file: &Path, config: Config) -> Result<(), Box<dyn Error>> {
             present.clone(),
         ));
     }
+    for line in config.serial.clone() {
+        tasks.spawn_local(downstream::serial::serve(
+            hub.clone(),
+            line,
+            present.clone(),
+        ));
+    }
     if let Some(address) = config.http {
         let listener = TcpListener::bind(address).await;
         let listener = listener.map_err(|error| format!("listen.http: {address}: {error}"))?;
@@ -135,8 +142,8 @@ fn reload_nodes(file: &Path, config: &RefCell<Config>, hub: &Rc<Hub>) {
         }
     }
     let mut old = config.borrow_mut();
-    if (&new.upstream, &new.watches, new.link, new.http)
-        != (&old.upstream, &old.watches, old.link, old.http)
+    if (&new.upstream, &new.watches, new.link, &new.serial, new.http)
+        != (&old.upstream, &old.watches, old.link, &old.serial, old.http)
     {
         tracing::warn!("upstream, watch or listen has changed, which needs a restart");
     }

@@ -47,3 +47,5 @@ pub mod node;
 pub mod policy;
 #[cfg(feature = "linux")]
 pub mod upstream;
+#[cfg(feature = "linux")]
+pub mod wire;

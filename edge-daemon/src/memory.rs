@@ -11,6 +11,7 @@ use ringwatch_core::store::Slot;
 
 use crate::config::Config;
 use crate::downstream::link::WholeSession;
+use crate::downstream::serial::LONGEST;
 use crate::engine::{Heap, KnownNode, Object, Shape};
 
 type Kept = Object<<Heap as Shape>::Bytes>;
@@ -65,6 +66,13 @@ pub fn table(config: &Config) -> String {
             "lists that programs are being sent, at most".to_owned(),
             config.connections,
             objects.unwrap_or(0) * size_of::<Kept>(),
+        ));
+    }
+    if !config.serial.is_empty() {
+        rows.push((
+            "nodes on serial lines".to_owned(),
+            config.serial.len(),
+            size_of::<WholeSession>() + LONGEST,
         ));
     }
     let mut out = String::new();

@@ -176,7 +176,7 @@ pub fn render(hub: &Hub) -> String {
             &mut out,
             "upstream_watches_total",
             "Watches over the node link upstream, by how they have begun.",
-            relay.tracks().iter().map(crate::hub::Track::begun),
+            relay.tracks().iter().map(Track::begun),
         );
     }
     let online = u64::from(hub.online.get() > 0);

@@ -14,11 +14,10 @@ use ringwatch_core::informer::{Handler, Held, Informer, NoIndex};
 use ringwatch_core::link::node::{Config, Mirror, Security, Session, Standing, View, Wanted};
 use ringwatch_core::link::{Ended, PresharedKey, Seed};
 use ringwatch_core::store::Slot;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
 use crate::clock::Clock;
 use crate::engine::Backoff;
+use crate::wire::Address;
 
 /// The longest packet that a simulated node takes.
 const PACKET: usize = 512;
@@ -27,7 +26,7 @@ const PACKET: usize = 512;
 #[derive(Debug, Clone)]
 pub struct Simulated {
     /// Where to connect; the next one is tried when one does not answer.
-    pub addresses: Vec<String>,
+    pub addresses: Vec<Address>,
     /// The nodes' names and keys.
     pub nodes: BTreeMap<String, [u8; 32]>,
     /// What each wants.
@@ -122,6 +121,7 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
         }
         let config = Config {
             silence: Duration::from_secs(20),
+            framing: address.framing(),
             ..Config::new(&name, Security::Sealed(&key))
         };
         let mut session = Session::<1, PACKET, 16, 128, Vec<u8>>::new(
@@ -133,8 +133,7 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
         );
         let mut was_live = false;
         let finish: io::Result<Ended> = async {
-            let mut stream = TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
+            let wire = address.connect().await?;
             let mut buffer = [0; 2048];
             let mut out = [0; PACKET + 16];
             let mut reported = None;
@@ -142,18 +141,15 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
                 let mut feed = mirror.feed(|body| Some(body.into()), &mut printer);
                 let mut views: [&mut dyn View; 1] = [&mut feed];
                 while let Some(bytes) = session.poll_output(&views, clock.now(), &mut out) {
-                    stream.write_all(bytes).await?;
+                    wire.write_all(bytes).await?;
                 }
                 if let Some(ended) = session.ended() {
                     return Ok(ended);
                 }
                 let deadline = clock.at(session.next_deadline());
                 tokio::select! {
-                    read = stream.read(&mut buffer) => {
+                    read = wire.read(&mut buffer) => {
                         let len = read?;
-                        if len == 0 {
-                            return Err(io::ErrorKind::UnexpectedEof.into());
-                        }
                         session.receive(buffer.get(..len).unwrap_or_default(), &mut views, clock.now());
                     }
                     () = tokio::time::sleep_until(deadline) => {}

@@ -1,26 +1,28 @@
-//! Nodes: a listener, and a session on each connection.
+//! Nodes: a listener, and a session on each connection; or a session after the other on a [serial line](super::serial).
 //!
 //! What a node costs while nothing happens is its session, its subscriptions and a socket: bytes are read into and written from buffers that all share, a
 //! packet takes memory only while it comes or goes, and only what a slow node does not take is kept for it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
 use ringwatch_core::link::frame::{Code, Restart};
 use ringwatch_core::link::serve::{Config, Reported, Session};
-use ringwatch_core::link::{Ended, Seed};
+use ringwatch_core::link::{Ended, Framing, Seed};
 use ringwatch_core::revision::Revision;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::serial::Resync;
 use crate::engine::{Downlink, Heap, Object, Shape, Watch};
 use crate::hub::Hub;
 use crate::metrics::{add, take};
 use crate::policy::Rules;
+use crate::wire::Wire;
 
 /// Subscriptions of one node.
 const SUBSCRIPTIONS: usize = 4;
@@ -102,7 +104,14 @@ pub async fn serve(hub: Rc<Hub>, listener: TcpListener, connections: usize, pres
                     }
                 }
                 let known = Rc::new(Cell::new(false));
-                let line = connection(hub.clone(), stream, peer, present.clone(), known.clone());
+                let (hub, present, own) = (hub.clone(), present.clone(), known.clone());
+                let line = async move {
+                    // Events are small and wanted at once. If the peer is gone already, reading will tell.
+                    let _ = stream.set_nodelay(true);
+                    let wire = Wire::Tcp(stream);
+                    // How it ended is counted.
+                    let _ = session(&hub, &wire, &peer, &present, own, Resync::default()).await;
+                };
                 strangers.add(known, sessions.spawn_local(line));
             }
             Err(error) => {
@@ -118,45 +127,51 @@ pub async fn serve(hub: Rc<Hub>, listener: TcpListener, connections: usize, pres
     }
 }
 
-async fn connection(
-    hub: Rc<Hub>,
-    stream: TcpStream,
-    peer: SocketAddr,
-    present: Present,
+/// One session on a wire, to its end. On a serial line, what has come there already is `heard`, and what is left for the next one is returned.
+pub(super) async fn session(
+    hub: &Rc<Hub>,
+    wire: &Wire,
+    peer: &dyn fmt::Display,
+    present: &Present,
     known: Rc<Cell<bool>>,
-) {
-    // Events are small and wanted at once. If the peer is gone already, reading will tell.
-    let _ = stream.set_nodelay(true);
+    heard: Resync,
+) -> (io::Result<Ended>, Resync) {
     let mut seed = [0; 32];
     if let Err(error) = getrandom::fill(&mut seed) {
         tracing::error!(%error, "no random bytes; a node is turned away");
-        return;
+        return (Err(io::ErrorKind::Other.into()), heard);
     }
     add(&hub.metrics.sessions, 1);
-    let now = hub.clock.now();
     let config = Config {
         silence: SILENCE,
+        framing: wire.framing(),
         ..Config::default()
     };
     let mut line = Line {
-        hub: hub.clone(),
-        stream,
-        session: Box::new(Session::begin(config, Seed::new(seed), now)),
+        hub,
+        wire,
+        session: Box::new(Session::begin(config, Seed::new(seed), hub.clock.now())),
         left: Vec::new(),
         key: None,
         here: None,
         known,
         present,
+        heard,
     };
     let finish = line.run().await;
     line.leave();
+    let listener = match wire.framing() {
+        Framing::Stream => "link",
+        Framing::Serial => "serial",
+    };
     hub.metrics
-        .closed("link", reason(&finish, line.known.get()));
+        .closed(listener, reason(&finish, line.known.get()));
     let node = line.session.node().unwrap_or("?");
-    match finish {
+    match &finish {
         Ok(ended) => tracing::debug!(%peer, node, ?ended, "node link ended"),
         Err(error) => tracing::debug!(%peer, node, %error, "node link cut"),
     }
+    (finish, line.heard)
 }
 
 fn say_restarted(reported: &Reported) {
@@ -183,10 +198,10 @@ fn reason(finish: &io::Result<Ended>, known: bool) -> &'static str {
     }
 }
 
-/// A session and the socket it is on.
-struct Line {
-    hub: Rc<Hub>,
-    stream: TcpStream,
+/// A session and the wire it is on.
+struct Line<'a> {
+    hub: &'a Rc<Hub>,
+    wire: &'a Wire,
     session: Box<NodeSession>,
     /// What a slow node has not taken yet.
     left: Vec<u8>,
@@ -195,13 +210,16 @@ struct Line {
     here: Option<Rc<RefCell<Connected>>>,
     /// Whether it has proved who it is.
     known: Rc<Cell<bool>>,
-    present: Present,
+    present: &'a Present,
+    /// On a serial line: what has come.
+    heard: Resync,
 }
 
-impl Line {
+impl Line<'_> {
     /// Moves bytes both ways until the session has ended.
     async fn run(&mut self) -> io::Result<Ended> {
-        let hub = self.hub.clone();
+        let hub = self.hub;
+        self.receive(&[]);
         let mut told = false;
         loop {
             let changed = hub.changed.notified();
@@ -214,7 +232,7 @@ impl Line {
                 tokio::task::yield_now().await;
             }
             if !self.left.is_empty() {
-                match tokio::time::timeout(STUCK, self.stream.writable()).await {
+                match tokio::time::timeout(STUCK, self.wire.writable()).await {
                     Ok(writable) => writable?,
                     Err(_) => return Err(io::ErrorKind::TimedOut.into()),
                 }
@@ -226,7 +244,7 @@ impl Line {
             self.note();
             let deadline = hub.clock.at(self.session.next_deadline());
             tokio::select! {
-                readable = self.stream.readable() => {
+                readable = self.wire.readable() => {
                     readable?;
                     self.read()?;
                 }
@@ -239,20 +257,9 @@ impl Line {
 
     fn read(&mut self) -> io::Result<()> {
         let mut buffer = [0; 2048];
-        match self.stream.try_read(&mut buffer) {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        match self.wire.try_read(&mut buffer) {
             Ok(len) => {
-                let relay = self.hub.relay.borrow();
-                let now = self.hub.clock.now();
-                let bytes = buffer.get(..len).unwrap_or_default();
-                let before = relay.restarts().count();
-                self.session.receive(bytes, &*relay, &*relay, now);
-                let restarts = relay.restarts();
-                if restarts.count() != before {
-                    restarts.since(before).for_each(say_restarted);
-                    // They are to be passed on and saved.
-                    self.hub.changed.notify_waiters();
-                }
+                self.receive(buffer.get(..len).unwrap_or_default());
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
@@ -260,10 +267,32 @@ impl Line {
         }
     }
 
+    fn receive(&mut self, bytes: &[u8]) {
+        let relay = self.hub.relay.borrow();
+        let now = self.hub.clock.now();
+        let before = relay.restarts().count();
+        match self.wire.framing() {
+            Framing::Stream => self.session.receive(bytes, &*relay, &*relay, now),
+            Framing::Serial => {
+                let session = &mut self.session;
+                self.heard.each(bytes, |packet| {
+                    session.receive(packet, &*relay, &*relay, now);
+                    session.ended()
+                });
+            }
+        }
+        let restarts = relay.restarts();
+        if restarts.count() != before {
+            restarts.since(before).for_each(say_restarted);
+            // They are to be passed on and saved.
+            self.hub.changed.notify_waiters();
+        }
+    }
+
     /// Writes what there is; whether there is more than it is this one's turn to write.
     fn write(&mut self) -> io::Result<bool> {
         if !self.left.is_empty() {
-            let written = match self.stream.try_write(&self.left) {
+            let written = match self.wire.try_write(&self.left) {
                 Ok(written) => written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -284,7 +313,7 @@ impl Line {
             };
             add(&metrics.bytes_down, bytes.len() as u64);
             add(&metrics.packets, 1);
-            let written = match self.stream.try_write(bytes) {
+            let written = match self.wire.try_write(bytes) {
                 Ok(written) => written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
                 Err(error) => return Err(error),

@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+/// How long something has to work before what was before is forgotten: who comes up and falls over at once is as good as away.
+const GOOD: Duration = Duration::from_secs(10);
+
 /// Full jitter: each wait is anything from nothing to a limit that doubles, so that many who were cut off at once come back spread out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
@@ -33,6 +36,13 @@ impl Backoff {
         self.attempts = 0;
     }
 
+    /// It has worked for so long, and is over. Waits begin anew only if that was a good while.
+    pub fn worked_for(&mut self, time: Duration) {
+        if time >= GOOD {
+            self.reset();
+        }
+    }
+
     /// How many attempts in a row have failed.
     pub const fn attempts(&self) -> u32 {
         self.attempts
@@ -52,6 +62,10 @@ mod tests {
         for _ in 0..100 {
             assert!(backoff.wait(u32::MAX) <= Duration::from_secs(1));
         }
+        backoff.worked_for(Duration::from_millis(9_999));
+        assert_eq!(backoff.wait(u32::MAX), Duration::from_secs(1));
+        backoff.worked_for(GOOD);
+        assert_eq!(backoff.wait(u32::MAX), Duration::from_millis(100));
         backoff.reset();
         assert_eq!(backoff.wait(u32::MAX), Duration::from_millis(100));
     }

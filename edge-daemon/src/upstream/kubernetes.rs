@@ -8,7 +8,8 @@
 //!
 //! A list is compared with what there is, and becomes a difference for those who read. After a cut the watch goes on from the
 //! revision that is known, so a relay that comes back asks for no list. Before it, upstream is asked now and then what the kind is called and how it is
-//! shown in tables. Token and certificates are read again for every connection.
+//! shown in tables. Token and certificates, those of the authority too, are read again for every
+//! connection.
 
 mod access;
 mod client;
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use ringwatch_core::link::frame::Origin;
 use ringwatch_core::revision::Revision;
+use ringwatch_core::time::Instant;
 
 use super::{backoff, wait};
 use crate::config::Watch;
@@ -75,8 +77,8 @@ struct Follower {
     expired: bool,
     /// When upstream was last asked about the kind.
     defined: Option<Instant>,
-    /// Whether the watch is there. The other tracks have their own, and wait on their own.
-    online: bool,
+    /// Since when the watch is there, if it is. The other tracks have their own, and wait on their own.
+    online: Option<Instant>,
 }
 
 /// Follows a resource into a track, for ever.
@@ -89,7 +91,7 @@ pub async fn follow(hub: Rc<Hub>, access: Rc<Access>, watch: Watch, track: usize
         streams: true,
         expired: false,
         defined: None,
-        online: false,
+        online: None,
     };
     let mut waits = backoff();
     while !hub.is_stopping() {
@@ -101,15 +103,14 @@ pub async fn follow(hub: Rc<Hub>, access: Rc<Access>, watch: Watch, track: usize
         if let Some(track) = hub.relay.borrow_mut().tracks_mut().get_mut(track) {
             track.interrupt();
         }
-        if std::mem::take(&mut follower.online) {
+        if let Some(since) = follower.online.take() {
             hub.online.update(|online| online.saturating_sub(1));
-            waits.reset();
+            waits.worked_for(hub.clock.now().since(since));
         }
         let resource = &follower.watch.resource;
         let least = match over {
             Err(Over::Ended) | Ok(()) => {
                 tracing::debug!(resource, "the watch has ended; another begins");
-                waits.reset();
                 Duration::ZERO
             }
             Err(Over::Expired) => {
@@ -309,7 +310,8 @@ impl Follower {
     }
 
     fn online(&mut self) {
-        if !std::mem::replace(&mut self.online, true) {
+        if self.online.is_none() {
+            self.online = Some(self.hub.clock.now());
             self.hub.online.update(|online| online.saturating_add(1));
             tracing::info!(resource = self.watch.resource, "upstream is there");
         }

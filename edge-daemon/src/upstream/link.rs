@@ -8,19 +8,17 @@ use ringwatch_core::link::frame::Code;
 use ringwatch_core::link::node::{Config, Security, Standing, Wanted};
 use ringwatch_core::link::{Ended, PresharedKey, Seed};
 use ringwatch_core::predicate::Scope;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use ringwatch_core::time::Instant;
 
 use super::{backoff, wait};
 use crate::config::{MAX_WATCHES, Watch};
 use crate::engine::Uplink;
 use crate::hub::Hub;
 use crate::metrics::add;
+use crate::wire::Address;
 
 /// The longest packet.
 const PACKET: usize = 4096;
-/// How long to wait for a connection.
-const CONNECT: Duration = Duration::from_secs(10);
 /// How often to be told that all is well.
 const BOOKMARKS: Duration = Duration::from_secs(5);
 /// How long the upstream may be silent.
@@ -31,7 +29,7 @@ type Session<'a> = Uplink<'a, MAX_WATCHES, PACKET, 64, 192, Vec<u8>>;
 /// Follows the first of some addresses that answers, and goes on to the next when one does not.
 pub async fn follow(
     hub: Rc<Hub>,
-    addresses: &[String],
+    addresses: &[Address],
     name: &str,
     key: PresharedKey,
     watches: &[Watch],
@@ -47,6 +45,7 @@ pub async fn follow(
         add(&hub.metrics.connects, 1);
         let config = Config {
             silence: SILENCE,
+            framing: address.framing(),
             ..Config::new(name, Security::Sealed(&key))
         };
         let object = vec![0; longest.unwrap_or(0) + 512];
@@ -57,14 +56,16 @@ pub async fn follow(
         }
         let now = hub.clock.now();
         let mut session = Session::new(config, &wanted, object, Seed::new(seed), now);
-        let finish = connect(&hub, address, &mut session).await;
+        let mut opened = None;
+        let finish = connect(&hub, address, &mut session, &mut opened).await;
         hub.relay.borrow_mut().interrupt();
-        if hub.online.replace(0) > 0 {
-            waits.reset();
+        hub.online.set(0);
+        if let Some(opened) = opened {
+            waits.worked_for(hub.clock.now().since(opened));
         }
         match finish {
-            Ok(ended) => tracing::info!(upstream = address, ?ended, "upstream has ended the link"),
-            Err(error) => tracing::info!(upstream = address, %error, "upstream is cut off"),
+            Ok(ended) => tracing::info!(upstream = %address, ?ended, "upstream has ended the link"),
+            Err(error) => tracing::info!(upstream = %address, %error, "upstream is cut off"),
         }
         wait(&mut waits, Duration::ZERO, &hub).await;
     }
@@ -83,10 +84,13 @@ fn wanted(watch: &Watch) -> Wanted<'_> {
     }
 }
 
-async fn connect(hub: &Hub, address: &str, session: &mut Session<'_>) -> io::Result<Ended> {
-    let connecting = tokio::time::timeout(CONNECT, TcpStream::connect(address));
-    let mut stream = connecting.await.map_err(|_| io::ErrorKind::TimedOut)??;
-    stream.set_nodelay(true)?;
+async fn connect(
+    hub: &Hub,
+    address: &Address,
+    session: &mut Session<'_>,
+    opened: &mut Option<Instant>,
+) -> io::Result<Ended> {
+    let wire = address.connect().await?;
     let mut buffer = vec![0; 16 * 1024];
     let mut out = vec![0; PACKET + 16];
     let mut told = false;
@@ -107,13 +111,14 @@ async fn connect(hub: &Hub, address: &str, session: &mut Session<'_>) -> io::Res
             let Some(bytes) = len.and_then(|len| out.get(..len)) else {
                 break;
             };
-            stream.write_all(bytes).await?;
+            wire.write_all(bytes).await?;
         }
         if let Some(ended) = session.ended() {
             return Ok(ended);
         }
         if session.is_open() && hub.online.replace(1) == 0 {
-            tracing::info!(upstream = address, "upstream is there");
+            *opened = Some(hub.clock.now());
+            tracing::info!(upstream = %address, "upstream is there");
         }
         report(session, &mut standings);
         if hub.is_stopping() && !told {
@@ -123,11 +128,8 @@ async fn connect(hub: &Hub, address: &str, session: &mut Session<'_>) -> io::Res
         }
         let deadline = hub.clock.at(session.next_deadline());
         tokio::select! {
-            read = stream.read(&mut buffer) => {
+            read = wire.read(&mut buffer) => {
                 let len = read?;
-                if len == 0 {
-                    return Err(io::ErrorKind::UnexpectedEof.into());
-                }
                 add(&hub.metrics.bytes_up, len as u64);
                 let bytes = buffer.get(..len).unwrap_or_default();
                 let now = hub.clock.now();

@@ -11,7 +11,7 @@ use super::support::{PATIENCE, Running, Site, until};
 use super::{Nodes, PODS, bookmark, event, live, pod, site};
 
 /// What the relay may have in memory more than before, in KB.
-const GROWTH: usize = 6 * 1024;
+pub(crate) const GROWTH: usize = 6 * 1024;
 /// Connections that it takes.
 const CONNECTIONS: usize = 40;
 
@@ -97,7 +97,7 @@ fn end(mut stream: TcpStream) -> Vec<u8> {
 }
 
 /// Bytes without a meaning, the same each time.
-fn noise(len: usize) -> Vec<u8> {
+pub(crate) fn noise(len: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

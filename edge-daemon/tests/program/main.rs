@@ -4,6 +4,7 @@ mod hostile;
 mod http;
 mod replay;
 mod restarts;
+mod serial;
 mod support;
 mod tls;
 
@@ -350,6 +351,70 @@ fn a_certificate_that_has_changed_is_shown_for_the_next_connection() {
 }
 
 #[test]
+fn an_authority_that_has_changed_is_believed_for_the_next_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let pieces = vec![event("ADDED", &pod("a", 10, "Running")), bookmark(11, true)];
+    // The stream ends when this is dropped.
+    let (upstream, stream) = live(&pieces);
+    let replay = Replay::start(vec![("sendInitialEvents", Play::Live(stream))]);
+    let (old, new) = (Authority::new(), Authority::new());
+    let front = Front::start(&old, replay.port);
+    let file = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    let believe = |authority: &Authority| {
+        let own = authority.sign();
+        file("ca.pem", authority.certificate.pem());
+        file("own.pem", own.certificate.pem());
+        file("own.key", own.key.serialize_pem());
+    };
+    believe(&old);
+    let upstream_lines = format!(
+        "url = \"https://127.0.0.1:{}\"\nca-file = \"ca.pem\"\ncert-file = \"own.pem\"\ncert-key-file = \"own.key\"",
+        front.port
+    );
+    let site = Site::new(folder.path(), &upstream_lines, PODS_WATCH);
+    let _relay = site.run();
+    site.until_listed(PODS, 1);
+    // The server shows a certificate that nobody here knows, until the file says who signed it.
+    front.believe(&new);
+    drop(upstream);
+    let connects = || site.metric("ringwatch_edge_upstream_connects_total");
+    let before = connects();
+    until("attempts that fail", || {
+        (connects() >= before + 2).then_some(())
+    });
+    let again = |request: &tls::Shown| request.path.contains("resourceVersion=11");
+    assert!(!front.shown().iter().any(again));
+    believe(&new);
+    until("the next watch", || {
+        front.shown().iter().any(again).then_some(())
+    });
+    assert_eq!(
+        (replay.count("sendInitialEvents"), replay.count("limit=")),
+        (1, 0)
+    );
+}
+
+#[test]
+fn an_upstream_that_falls_over_again_and_again_is_left_in_peace() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = vec![event("ADDED", &pod("a", 10, "Running")), bookmark(11, true)];
+    let mut script = vec![("sendInitialEvents", Play::Cut(first))];
+    // Each watch is taken, and is over at once.
+    script.extend((0..200).map(|_| ("resourceVersion=11", Play::Cut(Vec::new()))));
+    let replay = Replay::start(script);
+    let site = site(&folder, &replay);
+    let _relay = site.run();
+    site.until_listed(PODS, 1);
+    until("some attempts", || {
+        (replay.count("resourceVersion=11") >= 5).then_some(())
+    });
+    // Waits are by now of up to six seconds and more; of up to a fifth of one, there would be some thirty.
+    std::thread::sleep(Duration::from_secs(3));
+    let attempts = replay.count("resourceVersion=11");
+    assert!(attempts < 15, "{attempts}");
+}
+
+#[test]
 fn killed_and_without_upstream_it_serves_what_it_had() {
     let folder = tempfile::tempdir().unwrap();
     let replay = Replay::start(vec![(
@@ -629,7 +694,7 @@ fn wrong_settings_are_named_by_file_line_and_field() {
         ),
         (
             "[upstream]\nlink = \"a:1\"\nurl = \"https://b\"\n",
-            "error: FILE:1: upstream: give one of link, kubeconfig and url",
+            "error: FILE:1: upstream: give one of link, serial, kubeconfig and url",
         ),
         (
             "[upstream]\nurl = \"http://a\"\n\n[[watch]]\nresource = \"Pods\"\n",

@@ -58,37 +58,33 @@ pub(crate) struct Shown {
 pub(crate) struct Front {
     pub(crate) port: u16,
     shown: Arc<Mutex<Vec<Shown>>>,
+    /// For the next connection.
+    config: Arc<Mutex<Arc<ServerConfig>>>,
 }
 
 impl Front {
     /// Passes requests of those who show a certificate of this authority to a port behind it.
     pub(crate) fn start(authority: &Authority, behind: u16) -> Self {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut roots = RootCertStore::empty();
-        roots.add(authority.certificate.der().clone()).unwrap();
-        let verifier =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
-        let own = authority.sign();
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(verifier.build().unwrap())
-            .with_single_cert(vec![own.certificate.der().clone()], own.key.into())
-            .unwrap();
-        let config = Arc::new(config);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let front = Self {
             port: listener.local_addr().unwrap().port(),
             shown: Arc::default(),
+            config: Arc::new(Mutex::new(config(authority))),
         };
         let own = front.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (own, config) = (own.clone(), config.clone());
+                let config = own.config.lock().unwrap().clone();
+                let own = own.clone();
                 std::thread::spawn(move || own.pass(stream, config, behind));
             }
         });
         front
+    }
+
+    /// From now on another authority is believed, and has signed the certificate that is shown.
+    pub(crate) fn believe(&self, authority: &Authority) {
+        *self.config.lock().unwrap() = config(authority);
     }
 
     /// What was asked for, and by whom.
@@ -119,4 +115,20 @@ impl Front {
             stream.flush().ok()?;
         }
     }
+}
+
+/// How to talk with those who show a certificate of this authority.
+fn config(authority: &Authority) -> Arc<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.certificate.der().clone()).unwrap();
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    let own = authority.sign();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(vec![own.certificate.der().clone()], own.key.into())
+        .unwrap();
+    Arc::new(config)
 }
