@@ -56,6 +56,8 @@ impl AsRef<[u8]> for Blob {
 }
 
 impl Bytes for Blob {
+    const LONGEST: usize = usize::MAX;
+
     fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Option<Self> {
         let mut bytes = vec![0; len];
         fill(&mut bytes);
