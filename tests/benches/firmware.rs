@@ -21,6 +21,8 @@ mod programs;
 #[path = "../../server/benches/shared/report.rs"]
 #[allow(dead_code, reason = "the server's benches use more of it")]
 mod report;
+#[path = "../tests/firmware/said.rs"]
+mod said;
 #[path = "../tests/firmware/writer.rs"]
 mod writer;
 

@@ -45,17 +45,18 @@ pub(crate) fn list() -> Result<()> {
     let mut over = Vec::new();
     for firmware in firmware::ON_CHIPS.iter().chain(firmware::EMULATED) {
         let sizes = Sizes::of(&firmware.build()?)?;
-        over.extend(overruns(firmware, sizes));
-        lines.push(row(firmware, sizes, firmware.deepest_stack()));
+        let stack = firmware.deepest_stack();
+        over.extend(overruns(firmware, sizes, stack));
+        lines.push(row(firmware, sizes, stack));
     }
     println!(
-        "{:<16} {:<11} {:<14} {:>15} {:>14} {:>10} {:>10}",
-        "board", "chip", "image", "flash, KB", "RAM, KB", "ours, KB", "stack, KB"
+        "{:<16} {:<11} {:<14} {:>15} {:>10} {:>10} {:>10} {:>14}",
+        "board", "chip", "image", "flash, KB", "static, KB", "ours, KB", "stack, KB", "RAM, KB"
     );
     lines.iter().for_each(|line| println!("{line}"));
     println!(
-        "\nOf: the budget where there is one, else what the chip has for it. RAM is what is static. The stack is the deepest that the last \
-         `cargo xtask test --only firmware` has seen of this very image; `-` where nothing has measured it. The files are in {}.",
+        "\nOf: the budget where there is one, else what the chip has for it. RAM is what is static and the stack: the deepest that the last \
+         `cargo xtask test --only firmware` has seen of this very image; `-` where nothing has measured it, and then RAM is without. The files are in {}.",
         firmware::images_folder().display()
     );
     if over.is_empty() {
@@ -67,7 +68,7 @@ pub(crate) fn list() -> Result<()> {
 
 /// Fails if an image is over its budget.
 pub(crate) fn hold_to_budget(firmware: &Firmware, elf: &Path) -> Result<()> {
-    match overruns(firmware, Sizes::of(elf)?) {
+    match overruns(firmware, Sizes::of(elf)?, firmware.deepest_stack()) {
         over if over.is_empty() => Ok(()),
         over => Err(Failure::new(format!("over budget: {}", over.join("; ")))),
     }
@@ -92,16 +93,17 @@ fn row(firmware: &Firmware, sizes: Sizes, stack: Option<u64>) -> String {
         (own, Some(budget)) => of(own, budget.own_ram),
         (own, None) => format!("{:.1}", kilo(own)),
     };
-    let stack = stack.map_or("-".to_owned(), |stack| format!("{:.1}", kilo(stack)));
+    let said = stack.map_or("-".to_owned(), |stack| format!("{:.1}", kilo(stack)));
     format!(
-        "{:<16} {:<11} {:<14} {:>15} {:>14} {:>10} {:>10}  {}",
+        "{:<16} {:<11} {:<14} {:>15} {:>10.1} {:>10} {:>10} {:>14}  {}",
         firmware.board.name,
         firmware.board.chip,
         firmware.binary,
         of(sizes.flash, flash),
-        of(sizes.ram, ram),
+        kilo(sizes.ram),
         own,
-        stack,
+        said,
+        of(sizes.ram + stack.unwrap_or(0), ram),
         firmware.what
     )
 }
@@ -111,12 +113,16 @@ fn kilo(bytes: u64) -> f64 {
 }
 
 /// What of a firmware is over its budget, or does not fit.
-fn overruns(firmware: &Firmware, sizes: Sizes) -> Vec<String> {
+fn overruns(firmware: &Firmware, sizes: Sizes, stack: Option<u64>) -> Vec<String> {
     let (flash, ram) = limits(firmware);
     let own = firmware.budget.map_or(ram, |budget| budget.own_ram);
     let what = [
         ("flash", sizes.flash, flash),
-        ("static RAM", sizes.ram, ram),
+        (
+            "RAM, static and stack,",
+            sizes.ram + stack.unwrap_or(0),
+            ram,
+        ),
         ("static RAM of ours", sizes.own_ram, own),
     ];
     let mut over: Vec<_> = what
@@ -252,13 +258,15 @@ mod tests {
             ram: 48 * 1024,
             own_ram: 8 * 1024,
         };
-        assert!(overruns(&firmware::NODE, within).is_empty());
+        assert!(overruns(&firmware::NODE, within, None).is_empty());
+        let over = overruns(&firmware::NODE, within, Some(1)).join("; ");
+        assert!(over.contains("stack, 49153 B"), "{over}");
         let over = Sizes {
             flash: 160 * 1024 + 1,
             own_ram: 0,
             ..within
         };
-        let over = overruns(&firmware::NODE, over).join("; ");
+        let over = overruns(&firmware::NODE, over, None).join("; ");
         assert!(
             over.contains("flash 163841 B") && over.contains("MEMORY"),
             "{over}"
@@ -268,19 +276,17 @@ mod tests {
             ram: 1024,
             own_ram: 0,
         };
-        assert!(overruns(&firmware::SELFCHECK, small).is_empty());
+        assert!(overruns(&firmware::SELFCHECK, small, None).is_empty());
         // Without a budget, what the chip has is one.
         let over = overruns(
             &firmware::SELFCHECK,
             Sizes {
-                ram: 257 * 1024,
+                ram: 129 * 1024,
                 ..small
             },
+            None,
         );
-        assert!(
-            over.join("").contains("RAM 263168 B of 262144 B"),
-            "{over:?}"
-        );
+        assert!(over.join("").contains("132096 B of 131072 B"), "{over:?}");
     }
 
     #[test]
@@ -292,7 +298,7 @@ mod tests {
         };
         let measured = row(&firmware::NODE, sizes, Some(22 * 1024));
         assert!(
-            measured.contains("2.0 of 160") && measured.contains(" 22.0 "),
+            measured.contains("2.0 of 160") && measured.contains(" 23.0 of 48 "),
             "{measured}"
         );
         assert!(row(&firmware::NODE, sizes, None).contains(" - "));

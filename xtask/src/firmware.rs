@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, process::Command, time::Duration};
 
 use crate::{
-    command::{Context, Failure, Result, run},
+    command::{Context, Failure, Result, run, succeeds},
     places,
     qemu::{self, Emulator},
     toolchain::Toolchain,
@@ -24,7 +24,7 @@ pub(crate) struct Firmware {
     workspace: &'static str,
 }
 
-/// The most bytes of each.
+/// The most bytes of each. RAM is statics and stack together, if the stack was measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) flash: u64,
@@ -68,7 +68,7 @@ pub(crate) const MPS2: Board = Board {
     chip: "Cortex-M3",
     target: "thumbv7m-none-eabi",
     flash: 256 * KB,
-    ram: 256 * KB,
+    ram: 128 * KB,
     runs: Runs::Emulated {
         machine: "mps2-an385",
         emulator: &qemu::ARM,
@@ -168,6 +168,12 @@ pub(crate) const NODE: Firmware = Firmware {
     budget: Some(NODE_BUDGET),
     ..SELFCHECK
 };
+const BREAKING: Firmware = Firmware {
+    binary: "mps2-breaking",
+    what: "the node, with an output that breaks",
+    budget: None,
+    ..NODE
+};
 pub(crate) const NODE_M4F: Firmware = Firmware {
     board: &MPS2_M4F,
     ..NODE
@@ -238,8 +244,38 @@ const NODE_ESP32C3: Firmware = Firmware {
     ..NODE_PICO
 };
 
+const RELAY_PICO: Firmware = Firmware {
+    binary: "rp-w5500-relay",
+    what: RELAY.what,
+    ..NODE_PICO
+};
+const RELAY_H743ZI: Firmware = Firmware {
+    binary: "nucleo-relay",
+    what: RELAY.what,
+    ..NODE_H743ZI
+};
+const RELAY_F767ZI: Firmware = Firmware {
+    binary: "nucleo-relay",
+    what: RELAY.what,
+    ..NODE_F767ZI
+};
+const RELAY_ESP32C3: Firmware = Firmware {
+    binary: "esp32c3-relay",
+    what: "the relay, with Wi-Fi, whose driver has an allocator",
+    ..NODE_ESP32C3
+};
+
 /// What is for chips and not for QEMU: built by `cargo xtask boards`, linted in the tests.
-pub(crate) const ON_CHIPS: &[Firmware] = &[NODE_PICO, NODE_H743ZI, NODE_F767ZI, NODE_ESP32C3];
+pub(crate) const ON_CHIPS: &[Firmware] = &[
+    NODE_PICO,
+    NODE_H743ZI,
+    NODE_F767ZI,
+    NODE_ESP32C3,
+    RELAY_PICO,
+    RELAY_H743ZI,
+    RELAY_F767ZI,
+    RELAY_ESP32C3,
+];
 
 /// What is for QEMU, or only measured.
 pub(crate) const EMULATED: &[Firmware] = &[
@@ -251,6 +287,7 @@ pub(crate) const EMULATED: &[Firmware] = &[
     RELAY_RISCV,
     SELFCHECK,
     RESTARTS,
+    BREAKING,
     SMALLEST,
     BASELINE,
 ];
@@ -263,6 +300,7 @@ pub(crate) const NODES: &[(&str, Firmware)] = &[
     ("RINGWATCH_RELAY_MPS2_AN385", RELAY),
     ("RINGWATCH_RELAY_MPS2_AN386", RELAY_M4F),
     ("RINGWATCH_RELAY_RISCV_VIRT", RELAY_RISCV),
+    ("RINGWATCH_BREAKING_MPS2_AN385", BREAKING),
 ];
 
 impl Firmware {
@@ -375,8 +413,17 @@ pub(crate) fn lint() -> Result<()> {
     ON_CHIPS.iter().try_for_each(Firmware::lint)
 }
 
-/// What of the firmware can be tested on this machine: settings, and what is kept through every loss of power.
+/// What of the firmware can be tested on this machine: settings, and what is kept through every loss of power. Also builds the node as a program, for a test that needs a
+/// network of its own, and says if it will not get one.
 pub(crate) fn host_tests() -> Result<()> {
+    run(on_this_machine("build").args(["--package", "host"]))?;
+    let mut cable = Command::new("unshare");
+    cable.args(["--user", "--map-root-user", "--net"]);
+    if !succeeds(cable.args(["ip", "tuntap", "add", "dev", "tap0", "mode", "tap"])) {
+        println!(
+            "    NOT RUN here: the node as a program of this machine, since `unshare` or `ip` cannot make a network with a TAP device"
+        );
+    }
     run(on_this_machine("test")
         .args(["--package", "ringwatch-app"])
         .args(["--package", "ringwatch-settings"])

@@ -53,8 +53,7 @@ pub async fn node<F: NorFlash, D: Driver, const N: usize>(
     let boot = memory.start(settings, restarted).await;
     let mut random = Random::new(settings.seed, boot, &board.noise);
     let sockets = place(&SOCKETS, StackResources::new);
-    let config = network::config(settings);
-    let (stack, mut runner) = embassy_net::new(board.network, config, sockets, random.number());
+    let (stack, mut runner) = network::start(board.network, settings, sockets, random.number());
     let key = KEY.init(PresharedKey::new(settings.key));
     let wanted = WANTED.init([node::wanted(settings)]);
     let run = memory.run(stack, settings, key, wanted, &mut random, BUFFERS.take());
@@ -85,8 +84,8 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
         return log::error!("there is a relay already");
     };
     let sockets = place(&SOCKETS, StackResources::new);
-    let config = network::config(&settings.board);
-    let (stack, mut runner) = embassy_net::new(board.network, config, sockets, relay.number());
+    let (stack, mut runner) =
+        network::start(board.network, &settings.board, sockets, relay.number());
     let key = KEY.init(PresharedKey::new(settings.board.key));
     let wanted = WANTED.init([relay::wanted(settings)]);
     join(runner.run(), relay.run(spawner, stack, key, wanted)).await;

@@ -1,11 +1,23 @@
 //! Addresses.
 
-use embassy_net::{Config, Ipv4Address, Ipv4Cidr, Stack, StaticConfigV4};
+use embassy_net::driver::Driver;
+use embassy_net::{Config, Ipv4Address, Ipv4Cidr, Runner, Stack, StackResources, StaticConfigV4};
 use ringwatch_settings::{Network, Settings};
 use sha2::{Digest, Sha256};
 
+/// The network stack, in these places for sockets. Apart, so that the stack that it takes to make one is not that of everything that runs later.
+#[inline(never)]
+pub fn start<D: Driver, const N: usize>(
+    driver: D,
+    settings: &Settings<'_>,
+    sockets: &'static mut StackResources<N>,
+    seed: u64,
+) -> (Stack<'static>, Runner<'static, D>) {
+    embassy_net::new(driver, config(settings), sockets, seed)
+}
+
 /// What the network stack is told.
-pub fn config(settings: &Settings<'_>) -> Config {
+fn config(settings: &Settings<'_>) -> Config {
     match settings.network {
         Network::Dhcp => Config::dhcpv4(Default::default()),
         Network::Static {

@@ -50,10 +50,10 @@ use links::{Line, Serve};
 use permits::Permits;
 use pool::{Name, Shared};
 
-/// Nodes that are known.
-pub const NODES: usize = ringwatch_settings::MAX_NODES;
+/// Nodes of which it is noted how far they had come: nobody could ask, since a relay on a board has no HTTP.
+const NOTED: usize = 0;
 /// Nodes that are connected at once.
-pub const LINKS: usize = 12;
+pub const LINKS: usize = 13;
 /// Objects.
 pub const OBJECTS: usize = 128;
 /// The longest object, with its key and labels. Its length is kept in another byte, and both fill a block of 128.
@@ -104,7 +104,7 @@ impl Shape for Small {
     }
 }
 
-type Relayed = Resources<Small, Permits, 1, NODES, LINKS, SUBS, PACKET, KEYS>;
+type Relayed = Resources<Small, Permits, 1, NOTED, LINKS, SUBS, PACKET, KEYS>;
 type Up = Uplink<'static, 1, PACKET, KEYS_UP, KEY, [u8; 0]>;
 /// Rings when nodes may have something to be sent.
 type Changed = Bell<NoopRawMutex, (), LINKS>;
@@ -153,6 +153,7 @@ pub struct Relay {
 
 impl Relay {
     /// Takes the memory, and says who it is and why it has started; `None` if another relay has it. `boot` counts the starts.
+    #[inline(never)]
     pub fn start(
         settings: &'static RelaySettings<'static>,
         kept: Kept,

@@ -46,6 +46,11 @@ impl Note {
         note
     }
 
+    /// Says that the watchdog did it, after so many seconds.
+    pub fn of_watchdog(seconds: u64) -> Self {
+        Self::because(Cause::Watchdog, format_args!("{seconds} s of nothing"))
+    }
+
     const fn of(cause: Cause) -> Self {
         Self {
             set: SET,

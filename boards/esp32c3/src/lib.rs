@@ -24,6 +24,7 @@ use esp_hal::timer::timg::TimerGroup;
 use esp_radio::wifi::{self, Interface, WifiController, sta::StationConfig};
 use esp_storage::FlashStorage;
 use ringwatch_app::image::Board;
+use ringwatch_app::restart::Note;
 use ringwatch_app::{flash::Part, light::Light, logger::Logger};
 use ringwatch_settings::Wifi;
 use static_cell::StaticCell;
@@ -53,11 +54,12 @@ pub fn start(spawner: Spawner, wifi: Wifi<'static>) -> Board<Kept, Interface<'st
     LOGGER.start();
     esp_alloc::heap_allocator!(size: RADIO);
     let p = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
-    if let Some(SocResetReason::SysRtcWdt | SocResetReason::CoreRtcWdt) =
-        esp_hal::system::reset_reason()
-    {
-        log::warn!("restarted after {} s of nothing", PATIENCE.as_secs());
-    }
+    let restarted = match esp_hal::system::reset_reason() {
+        Some(SocResetReason::SysRtcWdt | SocResetReason::CoreRtcWdt) => {
+            Note::of_watchdog(PATIENCE.as_secs())
+        }
+        _ => restart::note(),
+    };
     let mut watchdog = Rtc::new(p.LPWR).rwdt;
     let patience = esp_hal::time::Duration::from_secs(PATIENCE.as_secs());
     watchdog.set_timeout(RwdtStage::Stage0, patience);
@@ -90,7 +92,7 @@ pub fn start(spawner: Spawner, wifi: Wifi<'static>) -> Board<Kept, Interface<'st
     let mut noise = [0; 32];
     Rng::new().read(&mut noise);
     Board {
-        restarted: restart::note(),
+        restarted,
         flash: Part::new(FlashStorage::new(p.FLASH), KEPT.0, KEPT.1),
         network: interfaces.station,
         drive: |setpoint| LIGHT.set(setpoint),

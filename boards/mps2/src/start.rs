@@ -30,7 +30,8 @@ pub fn start(spawn: impl FnOnce(Spawner)) -> ! {
     })
 }
 
-/// What an image is given of the board; once.
+/// What an image is given of the board; once. Apart, so that the stack that it takes is not that of everything that runs later.
+#[inline(never)]
 pub fn board() -> Board<Simulated, &'static mut Lan9118> {
     // In a static, since tasks move what they are given more than once, and each move is a copy in their memory.
     static NETWORK: StaticCell<Lan9118> = StaticCell::new();

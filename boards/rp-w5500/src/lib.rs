@@ -17,6 +17,7 @@ use embassy_rp::{dma, pwm};
 use embassy_time::{Delay, Duration, Timer};
 use embedded_hal_bus::spi::ExclusiveDevice;
 use ringwatch_app::image::Board;
+use ringwatch_app::restart::Note;
 use ringwatch_app::{flash::Part, light::Light, logger::Logger, network, port::Port};
 use ringwatch_cortex_m::{restart, stack};
 use static_cell::StaticCell;
@@ -51,9 +52,10 @@ pub async fn start(spawner: Spawner) -> Board<Kept, Device<'static>> {
     let p = embassy_rp::init(Default::default());
     UART.set(UartTx::new_blocking(p.UART0, p.PIN_0, Default::default()));
     let mut watchdog = Watchdog::new(p.WATCHDOG);
-    if let Some(ResetReason::TimedOut) = watchdog.reset_reason() {
-        log::warn!("restarted after {} s of nothing", PATIENCE.as_secs());
-    }
+    let restarted = match watchdog.reset_reason() {
+        Some(ResetReason::TimedOut) => Note::of_watchdog(PATIENCE.as_secs()),
+        _ => restart::note(),
+    };
     watchdog.start(PATIENCE);
     let led = Pwm::new_output_b(p.PWM_SLICE4, p.PIN_25, pwm::Config::default());
     let mut flash = Flash::new_blocking(p.FLASH);
@@ -79,7 +81,7 @@ pub async fn start(spawner: Spawner) -> Board<Kept, Device<'static>> {
     let mut noise = [0; 32];
     RoscRng.fill_bytes(&mut noise);
     Board {
-        restarted: restart::note(),
+        restarted,
         flash: Part::new(flash, FLASH_SIZE as u32 - KEPT, KEPT),
         network,
         drive: |setpoint| LIGHT.set(setpoint),

@@ -19,6 +19,7 @@ use embassy_stm32::wdg::IndependentWatchdog;
 use embassy_stm32::{bind_interrupts, eth, rng};
 use embassy_time::{Duration, Timer};
 use ringwatch_app::image::Board;
+use ringwatch_app::restart::Note;
 use ringwatch_app::{flash::Part, light::Light, logger::Logger, network, port::Port};
 use ringwatch_cortex_m::{restart, stack};
 use static_cell::StaticCell;
@@ -52,9 +53,10 @@ pub fn start(spawner: Spawner) -> Board<Kept, Device> {
     let p = embassy_stm32::init(chip::clocks());
     let uart = UartTx::new_blocking(p.USART3, p.PD8, Default::default());
     UART.set(uart.expect("115 200 baud are possible"));
-    if chip::is_watchdogs_reset() {
-        log::warn!("restarted after {} s of nothing", PATIENCE.as_secs());
-    }
+    let restarted = match chip::is_watchdogs_reset() {
+        true => Note::of_watchdog(PATIENCE.as_secs()),
+        false => restart::note(),
+    };
     #[cfg(feature = "h743zi")]
     let dog = p.IWDG1;
     #[cfg(feature = "f767zi")]
@@ -96,7 +98,7 @@ pub fn start(spawner: Spawner) -> Board<Kept, Device> {
     spawner.spawn(stack_task().expect("it is spawned once"));
     let kept_at = FLASH_SIZE as u32 - chip::KEPT;
     Board {
-        restarted: restart::note(),
+        restarted,
         flash: Part::new(Flash::new_blocking(p.FLASH), kept_at, chip::KEPT),
         network,
         drive: |setpoint| LIGHT.set(setpoint),

@@ -317,9 +317,11 @@ impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS
                     self.drop_held(asked.sub);
                     match self.subs.get_mut(usize::from(asked.sub)) {
                         Some(place) => {
-                            let name = self.name.as_str();
-                            let opened = Subscription::open(&asked, name, source, now);
-                            *place = Place::Taken(R::make(opened));
+                            // Opened where it stays: it is long, and stacks are short.
+                            *place = Place::Taken(R::make(Subscription::new(&asked, now)));
+                            if let Some(subscription) = place.as_mut() {
+                                subscription.open(&asked, &self.name, source, now);
+                            }
                         }
                         None if self.refused.is_none() => {
                             self.refused = Some((asked.sub, asked.round));

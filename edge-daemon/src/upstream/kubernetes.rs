@@ -19,7 +19,7 @@ mod kubeconfig;
 pub use access::Access;
 
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringwatch_core::link::frame::Origin;
 use ringwatch_core::revision::Revision;
@@ -205,13 +205,12 @@ impl Follower {
     /// Learns what the kind is called and how it is shown, now and then. It is not needed for anything else: if upstream does not say, what was
     /// known stays.
     async fn define(&mut self, client: &Client, base: &str) {
-        if self
-            .defined
-            .is_some_and(|defined| defined.elapsed() < DEFINED)
-        {
+        let now = self.hub.clock.now();
+        let recently = |defined| now.since(defined) < DEFINED;
+        if self.defined.is_some_and(recently) {
             return;
         }
-        self.defined = Some(Instant::now());
+        self.defined = Some(now);
         let Ok(definition) = self.definition(client, base).await else {
             return;
         };

@@ -2,11 +2,10 @@
 
 use std::env;
 use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
@@ -14,6 +13,7 @@ use ringwatch_tests::etcd::Folder;
 
 use crate::given::variable;
 use crate::programs::PATIENCE;
+use crate::said::Said;
 
 /// A board, as QEMU has it.
 pub(crate) struct Machine {
@@ -34,6 +34,11 @@ pub(crate) const AN385: Machine = Machine {
     arguments: "-nic user,model=lan9118,id=cable",
     node: "RINGWATCH_NODE_MPS2_AN385",
     relay: "RINGWATCH_RELAY_MPS2_AN385",
+};
+/// The same, whose node breaks when it is told to hold 1001, which is a panic, or 1002, for which there is not enough stack.
+pub(crate) const BREAKING: Machine = Machine {
+    node: "RINGWATCH_BREAKING_MPS2_AN385",
+    ..AN385
 };
 pub(crate) const AN386: Machine = Machine {
     name: "mps2-an386",
@@ -66,8 +71,7 @@ impl Machine {
 /// A board that runs. It ends with this value.
 pub(crate) struct Node {
     child: Child,
-    lines: Receiver<(Instant, String)>,
-    said: Vec<String>,
+    said: Said,
     monitor: UnixStream,
     _folder: Folder,
 }
@@ -105,23 +109,14 @@ impl Node {
             .spawn()
             .expect("QEMU");
         let output = child.stdout.take().expect("its output");
-        let (sender, lines) = channel();
         // Beside the image as it was built, not beside this copy with settings. Only relays are connected to.
         let built = port.map_or_else(|| machine.node(), |_| machine.relay());
         let record = built.with_added_extension("stack");
-        thread::spawn(move || {
-            let lines = BufReader::new(output).lines().map_while(Result::ok);
-            lines.for_each(|line| {
-                record_stack(&record, &line);
-                // Who does not listen any more has seen enough.
-                drop(sender.send((Instant::now(), line.trim_end().to_owned())));
-            });
-        });
+        let said = Said::of(output, move |line| record_stack(&record, line));
         let monitor = connect(&monitor);
         Self {
             child,
-            lines,
-            said: Vec::new(),
+            said,
             monitor,
             _folder: folder,
         }
@@ -134,16 +129,12 @@ impl Node {
 
     /// Waits until it says something with this text in it.
     pub(crate) fn until(&mut self, text: &str) {
-        self.next(text);
+        self.said.until(text);
     }
 
     /// What it has said last with this text in it: what comes after the text.
     pub(crate) fn last(&mut self, text: &str) -> &str {
-        self.said
-            .extend(self.lines.try_iter().map(|(_, line)| line));
-        let mut said = self.said.iter().rev();
-        said.find_map(|line| Some(line.split_once(text)?.1))
-            .unwrap_or("not said")
+        self.said.last(text)
     }
 
     /// The next line with this text in it.
@@ -153,17 +144,7 @@ impl Node {
 
     /// The same, and when it came.
     pub(crate) fn next_at(&mut self, text: &str) -> (Instant, String) {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            let Ok((at, line)) = self.lines.recv_timeout(left) else {
-                panic!("it does not say {text:?}, but:\n{}", self.said.join("\n"));
-            };
-            self.said.push(line.clone());
-            if line.contains(text) {
-                return (at, line);
-            }
-        }
+        self.said.next_at(text)
     }
 
     /// Pulls its network cable.

@@ -15,7 +15,7 @@ use crate::programs::{Nodes, free_port};
 
 pub(crate) const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 /// Where a lease has a setpoint, a mode and a site.
-const PROJECTION: &str =
+pub(crate) const PROJECTION: &str =
     "spec.leaseDurationSeconds:f32,spec.holderIdentity:text(8),metadata.namespace:text(16)";
 
 /// The same for a relay, which keeps JSON, in the order of paths.

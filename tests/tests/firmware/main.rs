@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "the bench asks it more")]
 mod board;
 mod given;
+mod host;
 #[path = "../relay/http.rs"]
 mod http;
 #[path = "../journeys/program.rs"]
@@ -14,11 +15,12 @@ mod program;
 #[path = "../relay/programs.rs"]
 #[allow(dead_code, reason = "the relay's own tests use more of it")]
 mod programs;
+mod said;
 mod site;
 mod soak;
 mod writer;
 
-use board::{AN385, AN386, RISCV};
+use board::{AN385, AN386, BREAKING, RISCV};
 use given::simulated;
 use site::Site;
 
@@ -121,6 +123,33 @@ fn a_key_that_was_revoked_is_refused() {
     node.until("set default/boiler 41 auto default");
 }
 
+/// A board that panics or runs out of stack is a working node again, and whoever looks after it hears why: at its relay, and at the server.
+#[test]
+fn why_a_board_has_restarted_is_reported_upstream() {
+    let site = Site::start("gateway");
+    site.write("boiler", 1, "auto");
+    let (mut relay, port) = site.boot_relay(&AN385, &["heater"]);
+    let mut node = site.boot_at(&BREAKING, "heater", port);
+    node.until(&site.in_step());
+    let breaks = [
+        (1001, "panic", "panicked at"),
+        (1002, "stack", "the stack was too deep"),
+    ];
+    for (boot, (setpoint, cause, why)) in (2..).zip(breaks) {
+        assert_eq!(site.restarts(cause), 0);
+        site.write("boiler", setpoint, "auto");
+        node.until(&format!("node heater, boot {boot}"));
+        node.until(&format!("restarted after {why}"));
+        node.until(&format!("set default/boiler {setpoint} auto default"));
+        node.until("the restart is noted upstream");
+        relay.until(&format!("node heater restarted after {why}"));
+        programs::until("the server counts it", || {
+            (site.restarts(cause) == 1).then_some(())
+        });
+        node.until(&site.in_step());
+    }
+}
+
 #[test]
 fn an_image_without_settings_says_so() {
     let mut node = board::Node::boot(&AN385, &AN385.node(), None);
@@ -210,6 +239,29 @@ fn relays_on(machine: &board::Machine) {
     // Nobody whom the relay does not know comes in.
     let mut stranger = site.boot_at(&AN385, "stranger", port);
     stranger.until("link lost: refused: refused");
+}
+
+/// Every place of a relay is taken at once, and each node has everything.
+#[test]
+fn a_relay_on_a_cortex_m3_serves_as_many_nodes_as_it_has_places() {
+    // `LINKS` in boards/app/src/relay.rs.
+    const PLACES: usize = 13;
+    let site = Site::start("gateway");
+    site.write_many(15, 1);
+    let names = simulated("many", PLACES);
+    let known: Vec<_> = names.iter().map(String::as_str).collect();
+    let (mut relay, port) = site.boot_relay(&AN385, &known);
+    relay.until(&site.relay_in_step());
+    let many = site.simulate("many", PLACES, port);
+    for round in 2..=4 {
+        site.write_many(15, round);
+        let expected = site.simulated_in_step();
+        programs::until("all nodes are in step", || {
+            let last = many.last.lock().expect("not poisoned");
+            let all = last.len() == PLACES && last.values().all(|line| line.contains(&expected));
+            all.then_some(())
+        });
+    }
 }
 
 /// More happens while a node is cut off than the relay remembers: only what differs is sent.

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::Write;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ringwatch_core::digest::Digest;
@@ -23,11 +25,16 @@ pub(crate) struct Site {
 impl Site {
     /// A server that lets in a node of this name.
     pub(crate) fn start(name: &'static str) -> Self {
+        Self::start_at(name, [127, 0, 0, 1])
+    }
+
+    /// The same, which nodes reach at an address of this machine's.
+    pub(crate) fn start_at(name: &'static str, address: [u8; 4]) -> Self {
         let folder = Folder::new();
         let keys = folder.path().join("nodes.toml");
         fs::write(&keys, admitted(name)).expect("a key file");
         let port = free_port();
-        let listen = format!("127.0.0.1:{port}");
+        let listen = SocketAddr::from((address, port)).to_string();
         let flags = ["--link-listen", &listen, "--link-keys"];
         let keys = keys.to_str().expect("a path in UTF-8");
         let server = Program::start(&[&flags[..], &[keys]].concat());
@@ -37,6 +44,16 @@ impl Site {
             name,
             port,
         }
+    }
+
+    /// Where files of this site can be.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where the node link is.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Starts the node that the server lets in.
@@ -114,6 +131,17 @@ impl Site {
             "json",
         ];
         state(&self.kubectl(&list, ""))
+    }
+
+    /// How many restarts for this reason nodes have reported to the server.
+    pub(crate) fn restarts(&self, cause: &str) -> u32 {
+        let metrics = self.kubectl(&["get", "--raw", "/metrics"], "");
+        let counts = metrics
+            .lines()
+            .filter(|line| line.starts_with("ringwatch_node_restarts_total"));
+        let counts = counts.filter(|line| line.contains(&format!("cause=\"{cause}\"")));
+        let counts = counts.filter_map(|line| line.rsplit(' ').next()?.parse::<u32>().ok());
+        counts.sum()
     }
 
     /// The node's key is no longer good.

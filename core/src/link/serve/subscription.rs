@@ -79,13 +79,8 @@ pub(super) enum Stage {
 }
 
 impl<W> Subscription<W> {
-    /// Begins what a node asks for. What cannot be is a subscription that has failed.
-    pub(super) fn open<S: Source<Watch = W>>(
-        asked: &Subscribe<'_>,
-        node: &str,
-        source: &S,
-        now: Instant,
-    ) -> Self {
+    /// What a node asks for, before it is [opened](Self::open).
+    pub(super) fn new(asked: &Subscribe<'_>, now: Instant) -> Self {
         let every = Duration::from_millis(asked.bookmark_every.into());
         let mut subscription = Self {
             round: asked.round,
@@ -111,11 +106,21 @@ impl<W> Subscription<W> {
             marks_next: true,
         };
         subscription.schedule(now);
-        if let Err((code, detail)) = subscription.try_open(asked, node, source, now) {
-            subscription.fail(code, detail);
-        }
-        subscription.note_age(source, now);
         subscription
+    }
+
+    /// Begins what a node asks for. What cannot be is a subscription that has failed.
+    pub(super) fn open<S: Source<Watch = W>>(
+        &mut self,
+        asked: &Subscribe<'_>,
+        node: &str,
+        source: &S,
+        now: Instant,
+    ) {
+        if let Err((code, detail)) = self.try_open(asked, node, source, now) {
+            self.fail(code, detail);
+        }
+        self.note_age(source, now);
     }
 
     fn try_open<S: Source<Watch = W>>(
