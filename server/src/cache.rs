@@ -51,6 +51,7 @@ pub use decode::{Adapt, Adapter, Decoder, FieldSource, Format, Session, Undecoda
 pub use error::CacheError;
 pub use list::Listing;
 pub use map::{ObjectMap, Position};
+pub(crate) use metrics::Distribution;
 pub use metrics::{Kind, Labels, Sample};
 pub use object::Object;
 pub use request::{ListRequest, Predicate, WatchRequest, WatchStart, everything};
@@ -238,6 +239,11 @@ impl Cache {
     pub fn metrics(&self) -> Vec<Sample> {
         let gauges = self.shared.read().gauges(self.shared.quarantine.len());
         metrics::samples(&self.shared.metrics, &gauges)
+    }
+
+    /// How long things took, told like [`metrics`](Self::metrics).
+    pub(crate) fn distributions(&self) -> [Distribution<'_>; 4] {
+        self.shared.metrics.distributions()
     }
 }
 

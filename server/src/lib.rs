@@ -24,6 +24,7 @@ pub mod definitions;
 pub mod discovery;
 pub mod files;
 pub mod health;
+mod histogram;
 pub mod indent;
 pub mod link;
 pub mod managed;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ringwatch_core::revision::Revision;
 
 use crate::cache::CacheError;
+use crate::resources::Resource;
 use crate::status::Failure;
 use crate::storage::StorageError;
 
@@ -12,6 +13,17 @@ use crate::storage::StorageError;
 fn not_ready(error: &CacheError, pending: Duration) -> Failure {
     let seconds = (0.06 * pending.as_secs_f64()).exp().clamp(1.0, 30.0);
     Failure::too_many_requests(error.to_string(), seconds as u32)
+}
+
+/// Why a read of objects failed that has one answer. `operation` is a verb: `list`.
+pub(super) fn unary(error: &CacheError, resource: &Resource, operation: &str) -> Failure {
+    match error {
+        // It may well be there again in a moment, and clients know what to do until then.
+        CacheError::Storage(StorageError::Unavailable(_)) => {
+            Failure::server_timeout(resource, operation)
+        }
+        _ => read(error),
+    }
 }
 
 /// Why a read failed.
@@ -32,6 +44,23 @@ pub(super) fn read(error: &CacheError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resources::Catalog;
+
+    #[test]
+    fn storage_that_is_away_is_asked_again_soon() {
+        let catalog = Catalog::builtin();
+        let deployments = catalog.find("apps", "v1", "deployments").unwrap();
+        let away = CacheError::Storage(StorageError::Unavailable("refused".to_owned()));
+        let failure = unary(&away, deployments, "list");
+        assert_eq!(
+            failure.to_string(),
+            "500 ServerTimeout: The list operation against deployments.apps could not be completed at this time, please try again."
+        );
+        let details = failure.details.unwrap();
+        assert_eq!((&*details.kind, details.retry_after), ("deployments", 2));
+        // In a watch that has begun it is an event, which has no header to say when.
+        assert_eq!(read(&away).reason, "InternalError");
+    }
 
     #[test]
     fn the_longer_nothing_is_there_the_later_to_come_again() {

@@ -149,11 +149,16 @@ impl Api {
         let answered = self
             .resource(&surface, target, verb, &query, asked, body)
             .await;
-        let status = match &answered {
-            Ok(response) => response.status(),
-            Err(failure) => status(failure),
+        let (status, size) = match &answered {
+            Ok(response) => (response.status(), response.body().size_hint().exact()),
+            Err(failure) => (status(failure), None),
         };
-        self.requests.count(target, verb, status, begun.elapsed());
+        let counted = metrics::Answered {
+            status,
+            took: begun.elapsed(),
+            size: size.filter(|_| matches!(verb, "get" | "list")),
+        };
+        self.requests.count(target, verb, counted);
         answered
     }
 

@@ -17,6 +17,7 @@ use crate::body::{Body, BoxError};
 use crate::cache::{CacheError, Listing, Object};
 use crate::compress;
 use crate::reader::Reader;
+use crate::resources::Resource;
 use crate::shape::Shape;
 use crate::status::Failure;
 use crate::table::Page;
@@ -30,6 +31,7 @@ const PIECE: usize = 256 * 1024;
 /// Answers a list.
 pub(super) async fn list(
     reader: &Reader,
+    resource: &Resource,
     plan: &ListPlan,
     rendition: Rendition,
     gzip: bool,
@@ -38,7 +40,7 @@ pub(super) async fn list(
     let listing = reader
         .list(&plan.request)
         .await
-        .map_err(|error| failure(&error, &plan.paging))?;
+        .map_err(|error| failure(&error, resource, &plan.paging))?;
     answer(listing, plan, rendition, gzip, compressed).await
 }
 
@@ -189,7 +191,8 @@ impl http_body::Body for ListBody {
     }
 }
 
-fn failure(error: &CacheError, paging: &Paging) -> Failure {
+/// Why there is no list.
+pub(super) fn failure(error: &CacheError, resource: &Resource, paging: &Paging) -> Failure {
     match (error, &paging.continued) {
         (CacheError::Expired { .. }, Some(continued)) => {
             let latest = super::continuation::Continuation {
@@ -204,7 +207,7 @@ fn failure(error: &CacheError, paging: &Paging) -> Failure {
         (CacheError::Expired { .. }, None) => {
             Failure::expired("The resourceVersion for the provided list is too old.")
         }
-        _ => failures::read(error),
+        _ => failures::unary(error, resource, "list"),
     }
 }
 

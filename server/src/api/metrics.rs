@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 
 use http::{HeaderValue, Response, header};
 
-pub(super) use self::requests::Requests;
+pub(super) use self::requests::{Answered, Requests};
 pub(super) use self::sent::Sent;
 use super::surface::{Surface, stored_at};
 use crate::body::Body;
-use crate::cache::{Kind, Sample};
+use crate::cache::{Distribution, Kind, Labels, Sample};
 use crate::link::NodeRestarts;
 use crate::reader::Reader;
 
@@ -35,6 +35,7 @@ pub(super) fn answer(
     restarts: &NodeRestarts,
 ) -> Response<Body> {
     let mut families: BTreeMap<&str, Family> = BTreeMap::new();
+    let mut histograms: BTreeMap<&str, (&str, String)> = BTreeMap::new();
     let mut objects = Vec::new();
     for (prefix, reader) in surface.readers() {
         let Reader::Cached(cache) = reader else {
@@ -43,16 +44,30 @@ pub(super) fn answer(
         let mut resources = surface.catalog.resources().iter();
         let of_prefix = resources.find(|row| stored_at(row) == Some(prefix));
         let (group, resource) = of_prefix.map_or(("", prefix), |row| (&*row.group, &*row.plural));
+        let labelled = |own: Labels| {
+            let mut labels = format!("group=\"{group}\",resource=\"{resource}\"");
+            for (name, value) in own {
+                // Writing to a string cannot fail.
+                let _ = write!(labels, ",{name}=\"{value}\"");
+            }
+            labels
+        };
+        for Distribution {
+            name,
+            help,
+            labels,
+            histogram,
+        } in cache.distributions()
+        {
+            let (_, text) = histograms.entry(name).or_insert((help, String::new()));
+            histogram.write(name, &labelled(labels), text);
+        }
         for sample in cache.metrics() {
             if sample.name == OBJECTS {
                 let resource = of_prefix.map_or(prefix.into(), |row| row.qualified_plural());
                 objects.push((resource, sample.value));
             }
-            let mut labels = format!("group=\"{group}\",resource=\"{resource}\"");
-            for (name, value) in sample.labels {
-                // Writing to a string cannot fail.
-                let _ = write!(labels, ",{name}=\"{value}\"");
-            }
+            let labels = labelled(sample.labels);
             let family = families.entry(sample.name).or_insert_with(|| Family {
                 sample,
                 values: Vec::new(),
@@ -70,6 +85,12 @@ pub(super) fn answer(
         for (labels, value) in values {
             let _ = writeln!(text, "{name}{{{labels}}} {value}");
         }
+    }
+    for (name, (help, values)) in histograms {
+        let _ = write!(
+            text,
+            "# HELP {name} {help}\n# TYPE {name} histogram\n{values}"
+        );
     }
     // By its older name too, which many dashboards still have.
     let name = "apiserver_storage_objects";

@@ -54,12 +54,26 @@ pub(super) async fn read(
     }
     if watches {
         let plan = WatchPlan::parse(target, query, api.parts.settings.min_request_timeout)?;
-        let sent = api.requests.watched(resource);
-        return watch::watch(reader, plan, rendition, sent, head.gzip, head.websocket).await;
+        let counted = watch::Counted {
+            sent: api.requests.watched(resource),
+            list: plan.is_watch_list.then(|| {
+                let took = api.requests.watch_list(target);
+                watch::ListTime::begin(took)
+            }),
+        };
+        return watch::watch(reader, plan, rendition, counted, head.gzip, head.websocket).await;
     }
     let Some(name) = &target.name else {
         let plan = ListPlan::parse(target, query)?;
-        return list::list(reader, &plan, rendition, head.gzip, &api.compressed).await;
+        return list::list(
+            reader,
+            resource,
+            &plan,
+            rendition,
+            head.gzip,
+            &api.compressed,
+        )
+        .await;
     };
     if query.get("export").is_some() {
         let message = "the export parameter, deprecated since v1.14, is no longer supported";
@@ -83,7 +97,7 @@ pub(super) async fn read(
         Version::Any => reader.get(&key, StartFrom::Any).await,
         Version::At(revision) => reader.get(&key, StartFrom::NotOlderThan(revision)).await,
     };
-    let found = found.map_err(|error| failures::read(&error))?;
+    let found = found.map_err(|error| failures::unary(&error, resource, "get"))?;
     let object = found.ok_or_else(|| Failure::not_found(resource, name))?;
     let bytes = rendition.object(object.bytes())?;
     Ok(whole(bytes, &rendition, head))

@@ -1,22 +1,21 @@
 //! Watches over HTTP: events as they come, many in one write when many are ready; or over WebSocket, one in each message.
 
 mod body;
+mod counted;
 mod events;
 mod source;
 mod websocket;
 
-use std::sync::Arc;
-
 use http::{HeaderValue, Response, header};
 
 use body::WatchBody;
+pub(super) use counted::{Counted, ListTime};
 use events::Events;
 use source::Source;
 pub(super) use websocket::Offer;
 
 use super::failures;
 use super::handler;
-use super::metrics::Sent;
 use super::options::WatchPlan;
 use super::rendition::Rendition;
 use crate::body::Body;
@@ -29,7 +28,7 @@ pub(super) async fn watch(
     reader: &Reader,
     plan: WatchPlan,
     rendition: Rendition,
-    sent: Arc<Sent>,
+    counted: Counted,
     gzip: bool,
     websocket: Option<&Offer>,
 ) -> Result<Response<Body>, Failure> {
@@ -47,7 +46,7 @@ pub(super) async fn watch(
             Err(error) => Source::failed(failures::read(&error)),
         }
     };
-    let events = Events::new(source, rendition, sent, plan.marks_initial_end);
+    let events = Events::new(source, rendition, counted, plan.marks_initial_end);
     if let Some(offer) = websocket {
         return offer.answer(events);
     }

@@ -9,7 +9,7 @@ use super::options::ListPlan;
 use super::query::Query;
 use super::rendition::Rendition;
 use super::surface::Surface;
-use super::{Api, content, failures, list, read, reviews};
+use super::{Api, content, list, read, reviews};
 use crate::body::Body;
 use crate::cache::Object;
 use crate::negotiate::{self, Patch, Request};
@@ -168,7 +168,7 @@ impl Given<'_> {
             .reader(resource)
             .ok_or_else(Failure::method_not_allowed)?;
         let listed = reader.list(&plan.request).await;
-        let listed = listed.map_err(|error| failures::read(&error))?;
+        let listed = listed.map_err(|error| list::failure(&error, resource, &plan.paging))?;
         let places = listed.items.iter().map(Object::key).map(place);
         let api = self.api;
         api.objects.delete_each(resource, places, &options).await?;

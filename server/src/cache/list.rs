@@ -1,6 +1,7 @@
 //! Reading a state.
 
 use std::ops::Bound;
+use std::time::Instant;
 
 use ringwatch_core::predicate::{Matches, Scope};
 use ringwatch_core::revision::{Revision, StartFrom};
@@ -30,9 +31,10 @@ pub struct Listing {
 
 pub(super) async fn list(shared: &Shared, request: &ListRequest) -> Result<Listing, CacheError> {
     let (objects, revision) = state(shared, request.start).await?;
-    let (listing, evaluated) = page(&objects, revision, request, &shared.decoder);
+    let (listing, looked) = page(&objects, revision, request, &shared.decoder);
     shared.metrics.lists_served.add(1);
-    shared.metrics.objects_evaluated.add(evaluated);
+    shared.metrics.objects_fetched.add(looked.fetched);
+    shared.metrics.objects_evaluated.add(looked.evaluated);
     shared.metrics.objects_returned.add(listing.items.len());
     Ok(listing)
 }
@@ -96,17 +98,17 @@ async fn from_storage(
         at,
         ..List::default()
     };
-    let page = shared
-        .storage
-        .list(&list)
-        .await
-        .map_err(|error| match (error, at) {
-            (StorageError::Compacted { floor }, Some(requested)) => CacheError::Expired {
-                requested,
-                floor: floor.unwrap_or_default(),
-            },
-            (error, _) => CacheError::Storage(error),
-        })?;
+    let began = Instant::now();
+    let page = shared.storage.list(&list).await;
+    let took = began.elapsed();
+    shared.metrics.durations.storage_list.observe_time(took);
+    let page = page.map_err(|error| match (error, at) {
+        (StorageError::Compacted { floor }, Some(requested)) => CacheError::Expired {
+            requested,
+            floor: floor.unwrap_or_default(),
+        },
+        (error, _) => CacheError::Storage(error),
+    })?;
     let session = shared.decoder.session();
     let items = page.items.into_iter();
     let objects = items.filter_map(|item| session.decode(item).ok());
@@ -132,13 +134,22 @@ pub(super) async fn state_to_watch(
     state(shared, start).await
 }
 
-/// A page, and how many objects were looked at for it.
+/// At how many objects a list has looked.
+#[derive(Default)]
+struct Looked {
+    /// Those in its scope, up to the end of the page.
+    fetched: usize,
+    /// Those of them that its selectors were applied to: that others do not match is seen from afar.
+    evaluated: usize,
+}
+
+/// A page, and what was looked at for it.
 fn page(
     objects: &ObjectMap,
     revision: Revision,
     request: &ListRequest,
     decoder: &Decoder,
-) -> (Listing, usize) {
+) -> (Listing, Looked) {
     let limit = match request.limit {
         0 => usize::MAX,
         limit => limit,
@@ -147,7 +158,7 @@ fn page(
     let mut scoped = scope(objects, &request.predicate.scope, request.after.as_deref());
     let mut items = Vec::new();
     let mut last = None;
-    let mut evaluated = 0;
+    let mut looked = Looked::default();
     let more = loop {
         let Some((sketch, object)) = scoped.next() else {
             break None;
@@ -156,9 +167,12 @@ fn page(
             break Some(object);
         }
         last = Some(object);
-        evaluated += 1;
-        if sketch.may_have(demanded) && request.predicate.matches(object) {
-            items.push(object.clone());
+        looked.fetched += 1;
+        if sketch.may_have(demanded) {
+            looked.evaluated += 1;
+            if request.predicate.matches(object) {
+                items.push(object.clone());
+            }
         }
     };
     let last = last.filter(|_| more.is_some());
@@ -168,7 +182,7 @@ fn page(
         continue_after: last.map(|object| object.key().to_owned()),
         remaining: more.map_or(0, |_| 1 + scoped.count()),
     };
-    (listing, evaluated)
+    (listing, looked)
 }
 
 /// The objects that match, in key order, from behind a key on.

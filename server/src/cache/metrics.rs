@@ -7,6 +7,7 @@
 //! Nothing is counted per change and watcher: what storage sends is counted by the batch, and what can be read off the state
 //! is not counted at all.
 
+mod durations;
 mod sample;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,8 @@ use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
 
+pub(crate) use durations::Distribution;
+use durations::Durations;
 pub(super) use sample::samples;
 pub use sample::{Kind, Labels, Sample};
 
@@ -48,14 +51,19 @@ pub(super) struct Metrics {
     pub(super) relist_changes: Counter,
     pub(super) watches_opened: Counter,
     pub(super) lists_served: Counter,
+    /// Objects in the scope of lists; of those, objects that may match; of those, objects that do.
+    pub(super) objects_fetched: Counter,
     pub(super) objects_evaluated: Counter,
     pub(super) objects_returned: Counter,
     /// Reads of the newest state: answered by the cache, not in time, and by storage.
     pub(super) consistent_reads: [Counter; 3],
     pub(super) checks: [Counter; 3],
     pub(super) watches_begun: Counter,
+    /// Objects of the states that watches began with, each time one was given.
+    pub(super) initial_events: Counter,
     /// By [`End`].
     pub(super) watches_ended: [Counter; 4],
+    pub(super) durations: Durations,
 }
 
 /// How a read of the newest state went: an index into [`Metrics::consistent_reads`].
@@ -97,8 +105,14 @@ impl Metrics {
         self.watches_ended[end as usize].add(1);
     }
 
+    /// How long things took.
+    pub(super) fn distributions(&self) -> [Distribution<'_>; 4] {
+        self.durations.distributions()
+    }
+
     pub(super) fn listed(&self, took: Duration) {
         self.lists_done.add(1);
+        self.durations.initialization.observe_time(took);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.last_list.store(micros, Ordering::Relaxed);
     }

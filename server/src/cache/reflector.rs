@@ -137,7 +137,10 @@ async fn list(shared: &Shared) -> Result<(), StorageError> {
     let began = Instant::now();
     let prefix = shared.decoder.prefix();
     tracing::debug!(prefix, "listing");
-    let (revision, items) = read_all(&*shared.storage, prefix).await?;
+    let read = read_all(&*shared.storage, prefix).await;
+    let durations = &shared.metrics.durations;
+    durations.storage_list.observe_time(began.elapsed());
+    let (revision, items) = read?;
     let mut quarantined = Vec::new();
     let session = shared.decoder.session();
     let decoded = items.into_iter().map(|item| session.decode(item));
@@ -251,6 +254,7 @@ fn apply(
     items: impl Iterator<Item = Result<WatchItem, StorageError>>,
     after: &mut Aftermath,
 ) -> Result<bool, Ended> {
+    let began = Instant::now();
     let session = shared.decoder.session();
     let mut failed = None;
     let mut decoded = Vec::with_capacity(BATCH);
@@ -287,6 +291,11 @@ fn apply(
     let newest = state.revision();
     drop(state);
     let woken = after.settle();
+    if received > 0 {
+        let took = began.elapsed().as_secs_f64();
+        let durations = &shared.metrics.durations;
+        durations.storage_to_cache.observe_many(took, received);
+    }
     shared.reached(newest);
     applied.map_err(|_| Ended::OutOfStep)?;
     failed.map_or(Ok(woken), Err)

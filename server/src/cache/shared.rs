@@ -198,6 +198,7 @@ impl Shared {
 
     /// Waits until the state is at `revision` or later, but not for ever. Ends with the caller.
     pub(super) async fn fresh(&self, revision: Revision) -> Result<(), CacheError> {
+        let began = std::time::Instant::now();
         let mut newest = self.revision.subscribe();
         let wait = async {
             while *newest.borrow_and_update() < revision {
@@ -206,11 +207,12 @@ impl Shared {
                 let _ = tokio::time::timeout(ASK_AGAIN, newest.changed()).await;
             }
         };
-        tokio::time::timeout(self.options.freshness_wait, wait)
-            .await
-            .map_err(|_| CacheError::TooLarge {
-                requested: revision,
-                newest: *self.revision.borrow(),
-            })
+        let waited = tokio::time::timeout(self.options.freshness_wait, wait).await;
+        let durations = &self.metrics.durations;
+        durations.read_wait.observe_time(began.elapsed());
+        waited.map_err(|_| CacheError::TooLarge {
+            requested: revision,
+            newest: *self.revision.borrow(),
+        })
     }
 }

@@ -16,7 +16,7 @@ use super::error::CacheError;
 use super::index::Entry;
 use super::list;
 use super::map::{ObjectMap, Position};
-use super::metrics::End;
+use super::metrics::{Counter, End};
 use super::object::Object;
 use super::request::{Selection, WatchRequest, WatchStart, term_of};
 use super::shared::Shared;
@@ -362,6 +362,7 @@ impl Watch {
     ) -> Looked {
         let state = self.shared.read();
         let end_of_call = catch_up(&mut self.watcher, &self.entry, &state);
+        let mut of_state = OfState::new(&self.shared.metrics.initial_events);
         for given in 0..limit.get() {
             if end_of_call.is_some_and(|end| self.watcher.has_reached(end)) {
                 self.watcher.skip_to(state.ring.mark());
@@ -373,6 +374,7 @@ impl Watch {
                         object: event.object,
                         revision: event.revision,
                     });
+                    of_state.count += usize::from(self.watcher.phase() == Phase::Initial);
                     continue;
                 }
                 Step::Bookmark {
@@ -497,6 +499,26 @@ impl Drop for Watch {
                 Stage::Expired => End::Expired,
                 Stage::ShutDown => End::ShuttingDown,
             });
+    }
+}
+
+/// How many of the events that were given are of the state. Told in one step, whichever way the look ends.
+struct OfState<'a> {
+    count: usize,
+    total: &'a Counter,
+}
+
+impl<'a> OfState<'a> {
+    fn new(total: &'a Counter) -> Self {
+        Self { count: 0, total }
+    }
+}
+
+impl Drop for OfState<'_> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.total.add(self.count);
+        }
     }
 }
 

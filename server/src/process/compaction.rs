@@ -11,27 +11,35 @@ use crate::storage::{Embedded, Outcome, Storage, StorageError, Write};
 /// Written at each turn, under the name that it has in etcd. No object's key is like it: those begin with a slash.
 const KEY: &str = "compact_rev_key";
 
-/// Compacts to what was the newest revision one turn ago, so that history lives between one and two intervals, as with etcd.
+/// Turns in an interval. With more of them, less is kept for longer than was asked for.
+const TURNS: u32 = 2;
+
+/// Compacts to what was the newest revision an interval ago. There are two turns in each, so that history lives between one and one and
+/// a half of them: Kubernetes' own tests wait for two, and look only now and then.
 ///
-/// Each turn is a revision of its own, also as with etcd: else the last state of a store in which nothing happens would never be in
-/// the past, and who waits for it to be forgotten, as Kubernetes' own tests do with the pages of a list, would wait for ever.
+/// Each turn is a revision of its own, as with etcd: else the last state of a store in which nothing happens would never be in
+/// the past, and who waits for it to be forgotten, as those tests do with the pages of a list, would wait for ever.
 pub(super) async fn run(store: Embedded, every: Duration, mut shutdown: Shutdown) {
-    let mut ticks = interval(every);
+    let mut ticks = interval(every / TURNS);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut noted = Revision::ZERO;
+    // At the last turns, the oldest first.
+    let mut noted = [Revision::ZERO; TURNS as usize];
     loop {
         tokio::select! {
             () = shutdown.begun() => return,
             _ = ticks.tick() => {}
         }
-        match turn(&store, noted).await {
-            Ok(newest) => noted = newest,
+        match turn(&store, noted[0]).await {
+            Ok(newest) => {
+                noted[0] = newest;
+                noted.rotate_left(1);
+            }
             Err(error) => tracing::warn!(%error, "history cannot be compacted"),
         }
     }
 }
 
-/// Marks the turn, and forgets what is older than the one before, which was at `noted`. Returns the revision of this one.
+/// Marks the turn, and forgets what is older than an earlier one, which was at `noted`. Returns the revision of this one.
 async fn turn(store: &Embedded, noted: Revision) -> Result<Revision, StorageError> {
     let before = store.get(KEY).await?.found;
     let expected = before.map_or(Revision::ZERO, |before| before.mod_revision);

@@ -4,10 +4,12 @@
 //! - `watchers`: watches with selectors, from revisions, again after their end, and a hundred at once
 //! - `chunking`: lists in pages, also of what has been forgotten meanwhile
 //! - `tables`: objects and lists as rows
+//! - `kinds`: a kind that is defined, watched and gone again
 //! - `watch_list`: lists that come as events
 //! - `negotiation`: what clients say that they accept, and what they read of discovery
 
 mod chunking;
+mod kinds;
 mod negotiation;
 mod tables;
 mod watch_list;

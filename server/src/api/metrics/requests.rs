@@ -8,11 +8,18 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::Sent;
+use crate::histogram::Histogram;
 use crate::resources::{Resource, Target};
 
-/// The upper bounds of the durations that are told apart, in seconds.
-const BOUNDS: [f64; 12] = [
+/// The durations that are told apart, in seconds.
+const DURATIONS: &[f64] = &[
     0.005, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0,
+];
+/// The sizes of answers that are told apart, in bytes: kube-apiserver's.
+const SIZES: &[f64] = &[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+/// The durations of lists in the form of watches that are told apart, in seconds: kube-apiserver's.
+const WATCH_LISTS: &[f64] = &[
+    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 ];
 /// As many kinds of requests are told apart: more than there are verbs and resources, so that only kinds that come and go for
 /// ever are not counted any more.
@@ -25,40 +32,72 @@ pub(in crate::api) struct Requests {
     kinds: Mutex<BTreeMap<String, Count>>,
     /// The events of watches, by the labels of the resource.
     watched: Mutex<BTreeMap<String, Arc<Sent>>>,
+    /// How long lists took in the form of watches, by the labels of what they asked for.
+    watch_lists: Mutex<BTreeMap<String, Arc<Histogram>>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Count {
     codes: BTreeMap<u16, u64>,
-    /// How many took up to each bound and not the one before; the last for those that took longer.
-    took: [u64; BOUNDS.len() + 1],
-    seconds: f64,
+    took: Histogram,
+    /// How large the answers were.
+    sizes: Histogram,
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self {
+            codes: BTreeMap::new(),
+            took: Histogram::new(DURATIONS),
+            sizes: Histogram::new(SIZES),
+        }
+    }
+}
+
+/// What is counted of an answer.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::api) struct Answered {
+    pub(in crate::api) status: StatusCode,
+    pub(in crate::api) took: Duration,
+    /// How many bytes it has, if it is the answer to a read and knows.
+    pub(in crate::api) size: Option<u64>,
 }
 
 impl Requests {
     /// Counts a request that was answered. A watch is answered when it begins; how long it lasts is not counted.
-    pub(in crate::api) fn count(
-        &self,
-        target: &Target,
-        verb: &str,
-        status: StatusCode,
-        took: Duration,
-    ) {
+    pub(in crate::api) fn count(&self, target: &Target, verb: &str, answered: Answered) {
         let labels = labels(target, verb);
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if kinds.len() >= MAX_KINDS && !kinds.contains_key(&labels) {
             return;
         }
         let count = kinds.entry(labels).or_default();
-        *count.codes.entry(status.as_u16()).or_default() += 1;
+        *count.codes.entry(answered.status.as_u16()).or_default() += 1;
         if verb != "watch" {
-            let seconds = took.as_secs_f64();
-            let bound = BOUNDS.iter().position(|bound| seconds <= *bound);
-            if let Some(bucket) = count.took.get_mut(bound.unwrap_or(BOUNDS.len())) {
-                *bucket += 1;
-            }
-            count.seconds += seconds;
+            count.took.observe_time(answered.took);
         }
+        if let Some(size) = answered.size {
+            count.sizes.observe(size as f64);
+        }
+    }
+
+    /// Where it is counted how long a list in the form of a watch took.
+    pub(in crate::api) fn watch_list(&self, target: &Target) -> Arc<Histogram> {
+        let resource = &target.resource;
+        let labels = format!(
+            "group=\"{}\",resource=\"{}\",scope=\"{}\",version=\"{}\"",
+            resource.group,
+            resource.plural,
+            scope(target),
+            resource.version,
+        );
+        let new = || Arc::new(Histogram::new(WATCH_LISTS));
+        let lists = self.watch_lists.lock();
+        let mut lists = lists.unwrap_or_else(PoisonError::into_inner);
+        if lists.len() >= MAX_KINDS && !lists.contains_key(&labels) {
+            return new();
+        }
+        lists.entry(labels).or_insert_with(new).clone()
     }
 
     /// Where the events of a watch on a resource are counted.
@@ -95,14 +134,27 @@ impl Requests {
             "# HELP {name} How long requests took, watches excepted.\n# TYPE {name} histogram"
         );
         for (labels, count) in &*kinds {
-            let mut below = 0;
-            let bounds = BOUNDS.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
-            for (bound, number) in bounds.zip(count.took) {
-                below += number;
-                let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}");
+            count.took.write(name, labels, text);
+        }
+        let name = "apiserver_response_sizes";
+        let _ = writeln!(
+            text,
+            "# HELP {name} How many bytes the answers to reads had.\n# TYPE {name} histogram"
+        );
+        for (labels, count) in &*kinds {
+            if count.sizes.count() > 0 {
+                count.sizes.write(name, labels, text);
             }
-            let _ = writeln!(text, "{name}_sum{{{labels}}} {}", count.seconds);
-            let _ = writeln!(text, "{name}_count{{{labels}}} {below}");
+        }
+        drop(kinds);
+        let name = "apiserver_watch_list_duration_seconds";
+        let _ = writeln!(
+            text,
+            "# HELP {name} How long lists took that came as watches.\n# TYPE {name} histogram"
+        );
+        let lists = self.watch_lists.lock();
+        for (labels, took) in &*lists.unwrap_or_else(PoisonError::into_inner) {
+            took.write(name, labels, text);
         }
     }
 }
@@ -121,12 +173,10 @@ impl Requests {
         let name = "apiserver_watch_events_sizes";
         let _ = writeln!(
             text,
-            "# HELP {name} How many bytes they had.\n# TYPE {name} summary"
+            "# HELP {name} How many bytes they had.\n# TYPE {name} histogram"
         );
         for (labels, sent) in &*watched {
-            let (events, bytes) = (sent.events(), sent.bytes());
-            let _ = writeln!(text, "{name}_sum{{{labels}}} {bytes}");
-            let _ = writeln!(text, "{name}_count{{{labels}}} {events}");
+            sent.write(name, labels, text);
         }
     }
 }
@@ -139,16 +189,21 @@ fn labels(target: &Target, verb: &str) -> String {
         "update" => "PUT".to_owned(),
         other => other.to_ascii_uppercase(),
     };
-    let scope = match (&target.name, &target.namespace) {
-        (Some(_), _) => "resource",
-        (None, Some(_)) => "namespace",
-        (None, None) => "cluster",
-    };
     format!(
-        "component=\"apiserver\",group=\"{}\",resource=\"{}\",scope=\"{scope}\",subresource=\"{}\",verb=\"{verb}\",version=\"{}\"",
+        "component=\"apiserver\",group=\"{}\",resource=\"{}\",scope=\"{}\",subresource=\"{}\",verb=\"{verb}\",version=\"{}\"",
         resource.group,
         resource.plural,
+        scope(target),
         target.subresource.as_ref().map_or("", |sub| sub.name()),
         resource.version,
     )
+}
+
+/// How much of a resource a request asked for.
+fn scope(target: &Target) -> &'static str {
+    match (&target.name, &target.namespace) {
+        (Some(_), _) => "resource",
+        (None, Some(_)) => "namespace",
+        (None, None) => "cluster",
+    }
 }

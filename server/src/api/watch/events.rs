@@ -1,11 +1,10 @@
 //! The events of a watch, encoded one after the other.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use super::counted::Counted;
 use super::source::{Ended, Source};
-use crate::api::metrics::Sent;
 use crate::api::rendition::Rendition;
 use crate::cache::{Seen, WatchEvent};
 use crate::then::Then;
@@ -19,7 +18,7 @@ pub(super) struct Events {
     rendition: Rendition,
     /// Events taken and not encoded yet, the next one last. Empty most of the time, and then without memory.
     waiting: Vec<WatchEvent>,
-    sent: Arc<Sent>,
+    counted: Counted,
     marks_initial_end: bool,
     end: Option<End>,
 }
@@ -37,14 +36,14 @@ impl Events {
     pub(super) fn new(
         source: Source,
         rendition: Rendition,
-        sent: Arc<Sent>,
+        counted: Counted,
         marks_initial_end: bool,
     ) -> Self {
         Self {
             source,
             rendition,
             waiting: Vec::new(),
-            sent,
+            counted,
             marks_initial_end,
             end: None,
         }
@@ -69,7 +68,7 @@ impl Events {
             if let Some(event) = self.waiting.pop() {
                 self.encode(&event, out);
                 if out.len() > before {
-                    self.sent.count(out.len() - before);
+                    self.counted.sent.count(out.len() - before);
                     return Poll::Ready(Ok(Then::Ask));
                 }
                 continue;
@@ -88,7 +87,7 @@ impl Events {
                 Poll::Ready(Ok(then)) => {
                     self.waiting.reverse();
                     if out.len() > before {
-                        self.sent.count(out.len() - before);
+                        self.counted.sent.count(out.len() - before);
                         let all = self.waiting.is_empty();
                         return Poll::Ready(Ok(if all { then } else { Then::Ask }));
                     }
@@ -105,14 +104,14 @@ impl Events {
     }
 
     fn encode(&mut self, event: &WatchEvent, out: &mut Vec<u8>) {
-        let skipped = matches!(
+        let ends_state = matches!(
             event,
             WatchEvent::Bookmark {
                 initial_events_end: true,
                 ..
             }
-        ) && !self.marks_initial_end;
-        if skipped {
+        );
+        if ends_state && !self.marks_initial_end {
             return;
         }
         let before = out.len();
@@ -121,6 +120,8 @@ impl Events {
             out.truncate(before);
             self.rendition.error(&failure, out);
             self.end = Some(End::Over);
+        } else if ends_state {
+            self.counted.listed();
         }
     }
 }

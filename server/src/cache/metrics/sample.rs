@@ -104,6 +104,11 @@ pub(in crate::cache) fn samples(metrics: &Metrics, gauges: &Gauges) -> Vec<Sampl
         metrics.lists_failed.get(),
     );
     count(
+        "apiserver_init_events_total",
+        "Objects given to watches as the state that they begin with.",
+        metrics.initial_events.get(),
+    );
+    count(
         "watch_cache_capacity_increase_total",
         "How often the ring was made larger.",
         gauges.grown,
@@ -129,8 +134,13 @@ pub(in crate::cache) fn samples(metrics: &Metrics, gauges: &Gauges) -> Vec<Sampl
         metrics.lists_served.get(),
     );
     count(
+        "apiserver_storage_list_fetched_objects_total",
+        "Objects in the scope of lists.",
+        metrics.objects_fetched.get(),
+    );
+    count(
         "apiserver_storage_list_evaluated_objects_total",
-        "Objects that lists looked at.",
+        "Objects of those that selectors were applied to.",
         metrics.objects_evaluated.get(),
     );
     count(
