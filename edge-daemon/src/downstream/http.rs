@@ -180,6 +180,7 @@ impl View {
 impl Api {
     async fn answer(self: &Rc<Self>, request: &Request<Incoming>) -> Response<Body> {
         add(&self.hub.metrics.requests, 1);
+        self.kinds.learn(&self.hub);
         let found = match self.document(request) {
             Ok(Some(document)) => Ok(document),
             Ok(None) => self.objects(request).await,
