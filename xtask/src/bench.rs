@@ -79,7 +79,7 @@ fn build(package: &str) -> Result<PathBuf> {
 }
 
 /// The last program that cargo says it has built.
-fn executable(messages: &str) -> Option<&str> {
+pub(crate) fn executable(messages: &str) -> Option<&str> {
     let (_, rest) = messages.rsplit_once(r#""executable":""#)?;
     rest.split_once('"').map(|(path, _)| path)
 }

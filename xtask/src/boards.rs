@@ -136,7 +136,7 @@ fn overruns(firmware: &Firmware, sizes: Sizes) -> Vec<String> {
 
 pub(crate) fn run(task: Task) -> Result<()> {
     let (board, image, settings, forward) = match task {
-        Task::Soak { minutes } => return test::soak(minutes),
+        Task::Soak { minutes } => return run_command(&mut test::soak(minutes)?),
         Task::Run {
             board,
             image,

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -166,6 +166,27 @@ impl Children {
         }
     }
 
+    /// Waits until one has ended by itself, and well; what it said is given line by line.
+    pub(crate) fn finish(&mut self, name: &'static str, mut hear: impl FnMut(&str)) -> Result<()> {
+        loop {
+            match self.events.recv() {
+                Ok(Event::Line(who, text)) if who == name => hear(&text),
+                Ok(Event::Stop) => return Err(Failure::new("told to stop")),
+                Ok(Event::Ended(who)) if who == name => break,
+                // This side has a sender too, so that the channel has no end.
+                _ => {}
+            }
+        }
+        let at = self.running.iter().position(|it| it.name == name);
+        let Some(running) = at.map(|at| &mut self.running[at]) else {
+            return Err(Failure::new(format!("there is no {name}")));
+        };
+        match running.child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            _ => Err(self.obituary(name)),
+        }
+    }
+
     /// How one that has ended by itself did, if there is one: the reason for whatever else went wrong.
     pub(crate) fn fallen(&mut self) -> Option<Failure> {
         let ended = |running: &mut Running| matches!(running.child.try_wait(), Ok(Some(_)));
@@ -232,7 +253,8 @@ fn ends(child: &mut Child) -> bool {
     if !matches!(child.try_wait(), Ok(None)) {
         return true;
     }
-    let _ = kill_process(pid, Signal::TERM);
+    // With all that it has started itself.
+    let _ = kill_process_group(pid, Signal::TERM);
     let deadline = Instant::now() + STOPPING;
     while Instant::now() < deadline {
         if matches!(child.try_wait(), Ok(Some(_))) {
@@ -338,6 +360,41 @@ mod tests {
             "{failure}"
         );
         assert!(children.fallen().is_some());
+    }
+
+    #[test]
+    fn one_that_is_to_end_by_itself_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut children = Children::new().expect("signals");
+        start(&mut children, folder.path(), "good", "echo one; echo two");
+        start(&mut children, folder.path(), "bad", "echo three; exit 4");
+        let mut said = Vec::new();
+        let good = children.finish("good", |line| said.push(line.to_owned()));
+        assert!(good.is_ok() && said == ["one", "two"], "{said:?}");
+        let bad = children.finish("bad", |_| ()).unwrap_err().to_string();
+        assert!(bad.contains("the bad ended with exit status: 4"), "{bad}");
+    }
+
+    #[test]
+    fn what_one_has_started_ends_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut children = Children::new().expect("signals");
+        let script = "sleep 600 & echo $!; wait";
+        start(&mut children, folder.path(), "parent", script);
+        let number = |line: &str| line.parse::<u32>().ok();
+        let child = children.until("parent", LIMIT, number, |_, _| ());
+        let child = child.expect("a number");
+        children.stop().expect("it stops");
+        // Somebody else has to take note of its end, which takes a moment.
+        let deadline = Instant::now() + LIMIT;
+        let runs = || {
+            let status = fs::read_to_string(format!("/proc/{child}/status"));
+            status.is_ok_and(|status| !status.contains("State:\tZ"))
+        };
+        while runs() {
+            assert!(Instant::now() < deadline, "{child} is left");
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     #[test]

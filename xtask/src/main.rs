@@ -80,7 +80,7 @@ enum Task {
     /// Run every check; what CI does
     ///
     /// In order: fmt, clippy (also for the firmware), docs, tests (unit and integration), doctests,
-    /// journeys (real clients: see there), documents (every command of the README and the quickstarts), smoke (`run --smoke`, also with `--qemu`), properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
+    /// journeys (real clients: see there), documents (every command of the README and the quickstarts), smoke (`run --smoke`, also with `--qemu`), soak (ten minutes of changes through boards in QEMU, beside the steps after it), properties (10 000 cases each, optimised, with overflow checks), fuzz (a short coverage-guided run
     /// where there is a nightly toolchain), simulation (10 000 seeds), mutants (broken caches that must be noticed), firmware (the self-check and restarts in QEMU; nodes in QEMU that watch the server), size (flash and RAM within
     /// budget and as the README says). Stops at the first step that fails and names it.
     Test {

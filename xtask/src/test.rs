@@ -3,15 +3,15 @@
 use std::process::Command;
 
 use crate::{
-    boards,
-    command::{Failure, Result, run, succeeds},
+    bench, boards,
+    command::{Failure, Result, run, stdout, succeeds},
     documented, etcd, faketime,
     firmware::{self, RESTARTS, SELFCHECK},
     fuzz, kubectl, mutants,
     places::{self, cargo_in},
     python, qemu, run, sim,
     size::{self, Readme},
-    steps::{self, Step},
+    steps::{self, Run, Step},
     toolchain, versioned,
 };
 
@@ -23,10 +23,16 @@ const PROPERTY_SUFFIX: &str = "_properties";
 const JOURNEYS: &str = "ringwatch-tests/journeys";
 /// Nodes in QEMU against the server's program.
 const FIRMWARE: &str = "ringwatch-tests/firmware";
+/// How long changes go through boards.
+const SOAK_MINUTES: u64 = 10;
 const CLIENTS: &str = "ringwatch-tests/clients";
 
 const fn step(name: &'static str, quick: bool, run: fn() -> Result<()>) -> Step {
-    Step { name, quick, run }
+    Step {
+        name,
+        quick,
+        run: Run::Now(run),
+    }
 }
 
 const STEPS: &[Step] = &[
@@ -38,6 +44,11 @@ const STEPS: &[Step] = &[
     step("journeys", false, journeys),
     step("documents", false, documented::run_all),
     step("smoke", false, run::smoke::both),
+    Step {
+        name: "soak",
+        quick: false,
+        run: Run::Beside(|| soak(SOAK_MINUTES)),
+    },
     step("properties", false, properties),
     step("fuzz", false, || fuzz::fuzz(None, fuzz::SMOKE)),
     step("simulation", false, || sim::seeds(0, sim::SEEDS)),
@@ -136,14 +147,22 @@ pub(crate) fn firmware_steps() -> Result<()> {
     run(command.args(["--workspace", "--features", FIRMWARE, "--test", "firmware"]))
 }
 
-/// Fifty changes a second through a relay to a node, both in QEMU, for so long.
-pub(crate) fn soak(minutes: u64) -> Result<()> {
-    let mut command = cargo_in("");
+/// Fifty changes a second through a relay to a node, both in QEMU, for so long: the program that does that, built.
+pub(crate) fn soak(minutes: u64) -> Result<Command> {
+    let messages = stdout(
+        cargo_in("")
+            .args(["test", "--workspace", "--features", FIRMWARE])
+            .args(["--test", "firmware", "--no-run"])
+            .arg("--message-format=json-render-diagnostics"),
+    )?;
+    let program = bench::executable(&messages)
+        .ok_or_else(|| Failure::new("cargo does not say where the test `firmware` is"))?;
+    let mut command = Command::new(program);
+    command.current_dir(places::root().join("tests"));
     provide_boards(&mut command)?;
     command.env("RINGWATCH_SOAK_SECONDS", (minutes * 60).to_string());
-    run(command
-        .args(["test", "--workspace", "--features", FIRMWARE])
-        .args(["--test", "firmware", "none_is_lost", "--", "--nocapture"]))
+    command.args(["none_is_lost", "--nocapture"]);
+    Ok(command)
 }
 
 /// How late a change is at a node in QEMU, and how many pass through a relay there.

@@ -12,6 +12,7 @@ use embassy_net::{Runner, StackResources};
 use embassy_net_tuntap::TunTapDevice;
 use ringwatch_app::flash::{PAGE, Simulated};
 use ringwatch_app::node::{Buffers, Memory, wanted};
+use ringwatch_app::restart::Note;
 use ringwatch_app::{logger::Logger, network, random::Random};
 use ringwatch_core::link::PresharedKey;
 use ringwatch_settings::{Block, Settings, provision};
@@ -51,7 +52,8 @@ fn read(path: &Path) -> Result<&'static Settings<'static>, String> {
 async fn node(spawner: Spawner, settings: &'static Settings<'static>, device: TunTapDevice) {
     let flash = Simulated::new(Box::leak(vec![0; 4 * PAGE].into_boxed_slice()));
     let mut memory = Box::new(Memory::new(flash));
-    let boot = memory.start(settings).await;
+    // A process that ends is not started again by itself.
+    let boot = memory.start(settings, &Note::BLANK).await;
     let mut random = Random::new(settings.seed, boot, &[]);
     let sockets = Box::leak(Box::new(StackResources::<3>::new()));
     let config = network::config(settings);
