@@ -1,7 +1,7 @@
 //! What is known of a kind besides its objects: what it is called, and which columns a table of it has.
 //!
-//! A Kubernetes API upstream says it, in its discovery and, for kinds of one's own, in the definition of the kind. The settings may say columns
-//! too, and win. What was learned is kept on disk with the objects, so that it holds while the upstream is away.
+//! A Kubernetes API upstream says it, in its discovery and, for kinds of one's own, in the definition of the kind. A relay that relays definitions knows them as objects,
+//! whatever its upstream is. The settings may say columns too, and win. What was learned is kept on disk with the objects, so that it holds while the upstream is away.
 
 mod path;
 
@@ -108,12 +108,35 @@ impl Definition {
         })
     }
 
+    /// Reads the definition of a kind of one's own, as of this version of it, or of the first one that is served. Also says which columns were left out.
+    pub fn from_definition(version: Option<&str>, body: &[u8]) -> Option<(Self, Vec<String>)> {
+        let CustomResource { spec } = serde_json::from_slice(body).ok()?;
+        let mut versions = spec.versions.iter();
+        let found = versions.find(|own| version.map_or(own.served, |version| own.name == version));
+        let mut definition = Self {
+            version: found?.name.clone(),
+            singular: spec.names.singular,
+            namespaced: spec.scope == "Namespaced",
+            short_names: spec.names.short_names,
+            categories: spec.names.categories,
+            kind: spec.names.kind,
+            columns: None,
+            selectable: None,
+        };
+        let left_out = definition.read_versions(spec.versions);
+        Some((definition, left_out))
+    }
+
     /// Takes columns and selectable fields of this version from the definition of a kind of one's own. A column whose path cannot be understood is left out and named.
     pub fn read_definition(&mut self, body: &[u8]) -> Vec<String> {
-        let Ok(definition) = serde_json::from_slice::<CustomResource>(body) else {
-            return Vec::new();
-        };
-        let mut versions = definition.spec.versions.into_iter();
+        match serde_json::from_slice::<CustomResource>(body) {
+            Ok(definition) => self.read_versions(definition.spec.versions),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn read_versions(&mut self, versions: Vec<CustomResourceVersion>) -> Vec<String> {
+        let mut versions = versions.into_iter();
         let Some(version) = versions.find(|version| version.name == self.version) else {
             return Vec::new();
         };
@@ -169,13 +192,28 @@ struct CustomResource {
 
 #[derive(Deserialize)]
 struct CustomResourceSpec {
+    names: CustomResourceNames,
+    scope: String,
     versions: Vec<CustomResourceVersion>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CustomResourceNames {
+    kind: String,
+    #[serde(default)]
+    singular: String,
+    #[serde(default)]
+    short_names: Vec<String>,
+    #[serde(default)]
+    categories: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CustomResourceVersion {
     name: String,
+    served: bool,
     #[serde(default)]
     additional_printer_columns: Vec<PrinterColumn>,
     #[serde(default)]
@@ -219,9 +257,9 @@ mod tests {
             ("Lamp", &vec!["lp".to_owned()])
         );
         assert_eq!(Definition::from_discovery("v1", "lights", RESOURCES), None);
-        let definition = br#"{"spec":{"versions":[
-            {"name":"v0","additionalPrinterColumns":[{"name":"Old","type":"string","jsonPath":".old"}]},
-            {"name":"v1","selectableFields":[{"jsonPath":".spec.room"}],"schema":{"openAPIV3Schema":{"type":"object"}},"additionalPrinterColumns":[
+        let definition = br#"{"spec":{"scope":"Namespaced","names":{"kind":"Lamp","plural":"lamps","singular":"lamp","shortNames":["lp"],"categories":["all"]},"versions":[
+            {"name":"v0","served":false,"additionalPrinterColumns":[{"name":"Old","type":"string","jsonPath":".old"}]},
+            {"name":"v1","served":true,"selectableFields":[{"jsonPath":".spec.room"}],"schema":{"openAPIV3Schema":{"type":"object"}},"additionalPrinterColumns":[
                 {"name":"Room","type":"string","jsonPath":".spec.room"},
                 {"name":"Odd","type":"string","jsonPath":".spec.rooms[0:2]"},
                 {"name":"Lit","type":"date","jsonPath":".status.lit","priority":1}]}]}}"#;
@@ -234,6 +272,15 @@ mod tests {
             (columns[1].kind, columns[1].priority),
             (ColumnKind::Date, 1)
         );
+        // The same from the definition alone.
+        for version in [None, Some("v1")] {
+            let (same, left_out) = Definition::from_definition(version, definition).unwrap();
+            assert_eq!(
+                (same, left_out.as_slice()),
+                (lamp.clone(), &["Odd".to_owned()][..])
+            );
+        }
+        assert_eq!(Definition::from_definition(Some("v9"), definition), None);
         // As it is kept on disk.
         let kept = serde_json::to_vec(&lamp).unwrap();
         assert_eq!(serde_json::from_slice::<Definition>(&kept).unwrap(), lamp);

@@ -23,6 +23,7 @@ mod discovery;
 mod fields;
 mod kinds;
 mod list;
+mod nodes;
 mod options;
 mod rendition;
 mod stall;
@@ -41,8 +42,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use ringwatch_core::link::frame::Restart;
-use ringwatch_core::link::serve::{self, Reported};
+use ringwatch_core::link::serve;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::selector::{FieldSelector, LabelSelector};
 use tokio::net::TcpListener;
@@ -180,6 +180,7 @@ impl View {
 impl Api {
     async fn answer(self: &Rc<Self>, request: &Request<Incoming>) -> Response<Body> {
         add(&self.hub.metrics.requests, 1);
+        self.kinds.learn(&self.hub);
         let found = match self.document(request) {
             Ok(Some(document)) => Ok(document),
             Ok(None) => self.objects(request).await,
@@ -201,7 +202,7 @@ impl Api {
             "/healthz" | "/livez" => return Ok(Some(text("ok"))),
             "/readyz" => return Ok(Some(self.ready(request.uri().query()))),
             "/metrics" => return Ok(Some(text(&metrics::render(&self.hub)))),
-            "/nodes" => return Ok(Some(text(&self.nodes()))),
+            "/nodes" => return Ok(Some(text(&nodes::table(&self.hub, &self.present)))),
             "/version" | "/version/" => {
                 return Ok(Some(json(&version())));
             }
@@ -359,64 +360,6 @@ impl Api {
             }
         }
     }
-
-    /// The nodes: how far each is, how far that is behind, how long ago it was heard, and why it last restarted by itself. Then those that another relay has told of.
-    fn nodes(&self) -> String {
-        let relay = self.hub.relay.borrow();
-        let now = self.hub.clock.now();
-        let newest = relay
-            .tracks()
-            .iter()
-            .map(|track| track.revision())
-            .max()
-            .unwrap_or_default();
-        let mut out = format!(
-            "{:<32} {:<10} {:>12} {:>10} {:>12}  {}\n",
-            "NODE", "CONNECTED", "REVISION", "BEHIND", "HEARD", "LAST RESTART"
-        );
-        let restarts = relay.restarts();
-        let present = self.present.borrow();
-        for name in relay.policy().names() {
-            let here = present
-                .iter()
-                .map(|here| here.borrow())
-                .find(|here| here.node == name);
-            let known = relay.nodes().get(name);
-            let revision = match &here {
-                Some(here) => here.revision,
-                None => known.map(|known| known.revision),
-            };
-            let heard = match (&here, known) {
-                (Some(_), _) => "now".to_owned(),
-                (None, Some(known)) => format!("{}s ago", now.since(known.seen).as_secs()),
-                (None, None) => "never".to_owned(),
-            };
-            let connected = if here.is_some() { "yes" } else { "no" };
-            let number =
-                |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-            let behind =
-                number(revision.map(|revision| newest.get().saturating_sub(revision.get())));
-            let revision = number(revision.map(|revision| revision.get()));
-            let restart = restarts.get(name).map_or("-".to_owned(), restarted);
-            // Writing to a string does not fail.
-            let _ = writeln!(
-                out,
-                "{name:<32} {connected:<10} {revision:>12} {behind:>10} {heard:>12}  {restart}"
-            );
-        }
-        let behind = restarts
-            .iter()
-            .filter(|reported| reported.restart().node.contains('/'));
-        for reported in behind {
-            let (name, restart) = (reported.restart().node, restarted(reported));
-            let _ = writeln!(
-                out,
-                "{name:<32} {:<10} {:>12} {:>10} {:>12}  {restart}",
-                "-", "-", "-", "-"
-            );
-        }
-        out
-    }
 }
 
 /// The Kubernetes API that is served, for clients that look at the distance between it and themselves: that of the server.
@@ -434,18 +377,4 @@ fn accepted(headers: &HeaderMap) -> &str {
     accept
         .and_then(|accept| accept.to_str().ok())
         .unwrap_or_default()
-}
-
-/// A restart in a few words: `panic, boot 3: panicked at src/main.rs:40:9`.
-fn restarted(reported: &Reported) -> String {
-    let Restart {
-        boot,
-        cause,
-        detail,
-        ..
-    } = reported.restart();
-    match detail {
-        "" => format!("{cause}, boot {boot}"),
-        detail => format!("{cause}, boot {boot}: {detail}"),
-    }
 }

@@ -6,6 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+
 use super::replay::{Play, Replay};
 use super::support::{PATIENCE, Running, Site, until};
 use super::{Nodes, PODS, bookmark, event, live, pod, site};
@@ -195,6 +197,71 @@ fn bytes_that_mean_nothing() {
         scene.closed("link", "goodbye") + scene.closed("link", "stuck"),
         0
     );
+}
+
+/// Requests that are well formed and ask for what would cost much, or for nothing that there is: each is answered for what it is.
+#[test]
+fn requests_that_ask_for_too_much() {
+    let mut scene = Scene::new();
+    let token = |text: &str| Base64UrlUnpadded::encode_string(text.as_bytes());
+    let deep = token(&format!("{{\"v\":{}", "[".repeat(8000)));
+    let escaping = token(r#"{"v":"meta.k8s.io/v1","rv":12,"start":"/../../nodes\u0000"}"#);
+    let negative = token(r#"{"v":"meta.k8s.io/v1","rv":-7,"start":"/z\u0000"}"#);
+    let huge = token(r#"{"v":"meta.k8s.io/v1","rv":99999999999999999999,"start":"/a\u0000"}"#);
+    let many = "limit=1&".repeat(1500);
+    let cases: Vec<(String, String, u16)> = [
+        ("limit=99999999999999999999", 400),
+        ("limit=9223372036854775807", 200),
+        ("limit=-1", 200),
+        ("resourceVersion=99999999999999999999", 400),
+        ("resourceVersion=1&resourceVersionMatch=Exact", 410),
+        (&many, 200),
+        (&format!("continue={deep}"), 400),
+        (&format!("continue={escaping}"), 400),
+        (&format!("continue={negative}"), 200),
+        (&format!("continue={huge}"), 400),
+        (&format!("labelSelector={}", "a%2C".repeat(3000)), 400),
+        (
+            &format!("labelSelector=a+in+%28{}%29", "b%2C".repeat(3000)),
+            200,
+        ),
+        (
+            &format!("fieldSelector={}", "metadata.name%3Da%2C".repeat(700)),
+            400,
+        ),
+        ("timeoutSeconds=-1&watch=1", 200),
+        ("timeoutSeconds=x&watch=1", 400),
+    ]
+    .into_iter()
+    .map(|(query, status)| (format!("{PODS}?{query}"), String::new(), status))
+    .chain([
+        (
+            PODS.to_owned(),
+            format!("Accept: {}\r\n", "a/b,".repeat(3000)),
+            406,
+        ),
+        (
+            PODS.to_owned(),
+            "Accept: application/json;as=Table;g=meta.k8s.io;v=v9\r\n".to_owned(),
+            406,
+        ),
+        (format!("{PODS}/%2e%2e%2fnodes"), String::new(), 404),
+        (format!("/{}", "a/".repeat(7000)), String::new(), 404),
+    ])
+    .collect();
+    let round = |scene: &Scene| {
+        for (path, headers, status) in &cases {
+            let answer = scene.site.ask("GET", path, headers).unwrap();
+            let begin: String = path.chars().take(80).collect();
+            assert_eq!(answer.status, *status, "{begin}: {}", answer.body);
+        }
+    };
+    round(&scene);
+    let before = scene.relay.resident();
+    (0..20).for_each(|_| round(&scene));
+    scene.goes_on("requests that ask for too much");
+    let after = scene.relay.resident();
+    assert!(after < before + GROWTH, "{before} KB, then {after} KB");
 }
 
 #[test]

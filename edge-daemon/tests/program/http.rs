@@ -361,7 +361,7 @@ fn a_list_that_comes_as_a_watch() {
 
 const LAMP: &str = r#"{"kind":"Lamp","apiVersion":"example.com/v1","metadata":{"name":"l","namespace":"hall","uid":"u-l","resourceVersion":"5","creationTimestamp":"2026-08-20T10:00:00Z"},"spec":{"room":"attic","level":7}}"#;
 const RESOURCES: &str = r#"{"kind":"APIResourceList","groupVersion":"example.com/v1","resources":[{"name":"lamps","singularName":"lamp","namespaced":true,"kind":"Lamp","verbs":["list"],"shortNames":["lp"],"categories":["light"]}]}"#;
-const DEFINITION: &str = r#"{"kind":"CustomResourceDefinition","spec":{"versions":[{"name":"v1","additionalPrinterColumns":[{"name":"Room","type":"string","jsonPath":".spec.room"},{"name":"Level","type":"integer","jsonPath":".spec.level","priority":1}]}]}}"#;
+const DEFINITION: &str = r#"{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","metadata":{"name":"lamps.example.com","uid":"u-c","resourceVersion":"4"},"spec":{"scope":"Namespaced","names":{"kind":"Lamp","plural":"lamps","singular":"lamp","shortNames":["lp"]},"versions":[{"name":"v1","served":true,"additionalPrinterColumns":[{"name":"Room","type":"string","jsonPath":".spec.room"},{"name":"Level","type":"integer","jsonPath":".spec.level","priority":1}]}]}}"#;
 const LAMPS: &str = "/apis/example.com/v1/lamps";
 
 /// Heading and cells of the first row.
@@ -432,4 +432,29 @@ fn columns_are_learned_and_kept_and_the_settings_win() {
             serde_json::json!(["l", 7])
         )
     );
+}
+
+/// A relay of definitions needs nobody to tell it of them: behind a node link nobody could.
+#[test]
+fn columns_are_those_of_a_definition_that_is_relayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let replay = Replay::start(vec![
+        (
+            "customresourcedefinitions?",
+            Play::Stream(vec![event("ADDED", DEFINITION), bookmark(9, true)]),
+        ),
+        (
+            "sendInitialEvents",
+            Play::Stream(vec![event("ADDED", LAMP), bookmark(9, true)]),
+        ),
+    ]);
+    let upstream = format!("url = \"http://127.0.0.1:{}\"", replay.port);
+    let watch = "resource = \"lamps.example.com\"\nversion = \"v1\"\n[[watch]]\nresource = \"customresourcedefinitions.apiextensions.k8s.io\"\nversion = \"v1\"";
+    let site = Site::new(folder.path(), &upstream, watch);
+    let _relay = site.run();
+    site.until_listed(LAMPS, 1);
+    site.until_listed("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", 1);
+    let (names, cells) = table(&site);
+    assert_eq!(names, ["Name", "Room", "Level"]);
+    assert_eq!(cells, serde_json::json!(["l", "attic", 7]));
 }

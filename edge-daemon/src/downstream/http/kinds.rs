@@ -1,16 +1,20 @@
 //! The kinds that are served: as upstream describes them, or as their objects say, or as the settings do.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use ringwatch_core::json::{Limits, Path, scan};
-use ringwatch_core::link::serve::Content as _;
+use ringwatch_core::link::serve::{Content as _, Shelf as _};
 use ringwatch_core::object::Object as _;
+use ringwatch_core::revision::Revision;
 use ringwatch_core::watcher::State as _;
 
 use super::columns::Printer;
 use crate::config::Watch;
 use crate::definition::Definition;
-use crate::hub::{Relay, Track};
+use crate::hub::{Hub, Relay, Track};
+
+/// The resource that definitions of kinds of one's own are.
+const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 /// A kind as clients know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub(super) struct Kinds {
     watches: Vec<Watch>,
     /// What the first object of each track said.
     seen: RefCell<Vec<Option<Seen>>>,
+    /// Up to which revision definitions were read that are relayed as objects.
+    learned: Cell<Revision>,
 }
 
 /// What an object says of its kind.
@@ -57,7 +63,36 @@ struct Seen {
 impl Kinds {
     pub(super) fn new(watches: Vec<Watch>) -> Self {
         let seen = RefCell::new(vec![None; watches.len()]);
-        Self { watches, seen }
+        Self {
+            watches,
+            seen,
+            learned: Cell::new(Revision::ZERO),
+        }
+    }
+
+    /// Learns from definitions that are relayed as objects: who reads from a node link, or from another relay, cannot ask for them otherwise.
+    pub(super) fn learn(&self, hub: &Hub) {
+        let relay = hub.relay.borrow();
+        let mut tracks = relay.tracks().iter();
+        let relayed = tracks.find(|track| *track.subject().resource == *DEFINITIONS);
+        let Some(relayed) = relayed.filter(|track| track.is_readable()) else {
+            return;
+        };
+        let revision = relayed.revision();
+        if self.learned.replace(revision) == revision {
+            return;
+        }
+        let mut definitions = hub.definitions.borrow_mut();
+        for (index, (watch, place)) in self.watches.iter().zip(definitions.iter_mut()).enumerate() {
+            let Some(object) = relayed.get(&watch.resource) else {
+                continue;
+            };
+            let version = self.seen(index, &relay).map(|seen| seen.version);
+            let version = version.as_deref().or(watch.version.as_deref());
+            if let Some((definition, _)) = Definition::from_definition(version, object.json()) {
+                *place = Some(definition);
+            }
+        }
     }
 
     /// The kind of a track.

@@ -109,9 +109,8 @@ impl<'q> Options<'q> {
                 "resourceVersion" => options.version = value,
                 "resourceVersionMatch" => options.matching = value,
                 "continue" => options.token = value,
-                _ => {}
+                _ => continue,
             }
-            // As many as there are names in a head, which is bounded.
             seen.push(name);
         }
         Ok(options)
