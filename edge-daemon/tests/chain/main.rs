@@ -1,5 +1,6 @@
 //! An origin, two relays and devices at each of them: whatever happens in between, everybody ends up with what there is.
 
+mod blocks;
 mod stampede;
 mod track;
 mod world;

@@ -33,12 +33,7 @@ pub(crate) fn track() -> Track<Small> {
         resource: RESOURCE.try_into().unwrap(),
         scope: Scope::Resource,
     };
-    Track::new(
-        subject,
-        [const { ringwatch_core::store::Slot::FREE }; 16],
-        [const { ringwatch_core::slots::Place::Free }; 8],
-        [const { ringwatch_core::slots::Place::Free }; 4],
-    )
+    Track::array(subject)
 }
 
 /// Random enough, and the same for each seed.

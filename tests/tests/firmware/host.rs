@@ -33,7 +33,6 @@ fn the_node_on_this_machine_sees_what_kubectl_wrote() {
     let site = Site::start_at("heater", HERE);
     site.write("boiler", 70, "auto");
     let mut node = Host::start(&site);
-    node.said.until("address 10.0.3.15/24");
     node.said.until("set default/boiler 70 auto default");
     node.said.until(&site.in_step());
     site.write("boiler", 71, "hold");

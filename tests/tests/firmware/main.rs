@@ -146,7 +146,11 @@ fn why_a_board_has_restarted_is_reported_upstream() {
         programs::until("the server counts it", || {
             (site.restarts(cause) == 1).then_some(())
         });
+        // It works as before. What it saves now is what it begins with after the next restart.
+        site.write("boiler", boot, "auto");
+        node.until(&format!("set default/boiler {boot} auto default"));
         node.until(&site.in_step());
+        node.until("saved at");
     }
 }
 
