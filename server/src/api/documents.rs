@@ -107,8 +107,14 @@ fn not_modified() -> Response<Body> {
     response
 }
 
-/// `/openapi/v2`, `/openapi/v3` and what is below; `None` if there is nothing.
-pub(super) fn openapi(surface: &Surface, path: &str, head: &Head<'_>) -> Option<Response<Body>> {
+/// `/openapi/v2`, `/openapi/v3` and what is below; `None` if there is nothing. `hash` is that of the document which the client has read
+/// of in the index; empty if it has not.
+pub(super) fn openapi(
+    surface: &Surface,
+    path: &str,
+    hash: &str,
+    head: &Head<'_>,
+) -> Option<Response<Body>> {
     let rest = path.strip_prefix("/openapi/")?;
     match rest.trim_end_matches('/') {
         "v2" => {
@@ -128,9 +134,34 @@ pub(super) fn openapi(surface: &Surface, path: &str, head: &Head<'_>) -> Option<
         )),
         rest => {
             let document = surface.openapi.document(rest.strip_prefix("v3/")?)?;
-            Some(packed_answer(document, "application/json", head))
+            let newest = document.etag.trim_matches('"');
+            Some(if hash.is_empty() {
+                packed_answer(document, "application/json", head)
+            } else if hash == newest {
+                let mut response = packed_answer(document, "application/json", head);
+                let headers = response.headers_mut();
+                headers.insert(header::CACHE_CONTROL, FOR_EVER);
+                headers.append(header::VARY, HeaderValue::from_static("Accept"));
+                response
+            } else {
+                elsewhere(&format!("/openapi/{rest}?hash={newest}"))
+            })
         }
     }
+}
+
+/// What has its hash in its address never changes. It need not be asked for again.
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, immutable, max-age=31536000");
+
+/// Sends the client to another address, for good.
+fn elsewhere(path: &str) -> Response<Body> {
+    let mut response = Response::new(Body::Empty);
+    // A path with anything but text in it has led nowhere.
+    if let Ok(path) = HeaderValue::from_str(path) {
+        *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+        response.headers_mut().insert(header::LOCATION, path);
+    }
+    response
 }
 
 fn packed_answer(packed: &Packed, content_type: &'static str, head: &Head<'_>) -> Response<Body> {

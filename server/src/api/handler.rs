@@ -242,7 +242,11 @@ impl Api {
                 let in_flight = self.parts.in_flight.counts();
                 metrics::answer(&surface, in_flight, &self.requests, &self.restarts)
             }
-            path => documents::openapi(&surface, path, asked.head).unwrap_or_else(nothing_here),
+            path => {
+                let query = Query::parse(asked.query);
+                let document = documents::openapi(&surface, path, query.text("hash"), asked.head);
+                document.unwrap_or_else(nothing_here)
+            }
         }
     }
 

@@ -60,7 +60,10 @@ pub(super) fn answer(
         } in cache.distributions()
         {
             let (_, text) = histograms.entry(name).or_insert((help, String::new()));
-            histogram.write(name, &labelled(labels), text);
+            // A resource that nobody has used would fill a page with zeros.
+            if histogram.count() > 0 {
+                histogram.write(name, &labelled(labels), text);
+            }
         }
         for sample in cache.metrics() {
             if sample.name == OBJECTS {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ringwatch_core::revision::Revision;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::serve::Shutdown;
 use crate::storage::{Embedded, Outcome, Storage, StorageError, Write};
@@ -20,7 +20,9 @@ const TURNS: u32 = 2;
 /// Each turn is a revision of its own, as with etcd: else the last state of a store in which nothing happens would never be in
 /// the past, and who waits for it to be forgotten, as those tests do with the pages of a list, would wait for ever.
 pub(super) async fn run(store: Embedded, every: Duration, mut shutdown: Shutdown) {
-    let mut ticks = interval(every / TURNS);
+    // However short it is to be: a timer has to move.
+    let every = (every / TURNS).max(Duration::from_millis(1));
+    let mut ticks = interval_at(Instant::now() + every, every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // At the last turns, the oldest first.
     let mut noted = [Revision::ZERO; TURNS as usize];

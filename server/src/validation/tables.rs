@@ -10,6 +10,8 @@ use crate::schema::pattern::{at, visit};
 pub(super) enum Rule {
     /// It is there, and not empty. With what the message says more.
     Required(&'static str),
+    /// It is there, whatever it holds: free-form JSON, of which nobody knows what is empty. With what the message says more.
+    Present(&'static str),
     /// It is absent or one of these.
     OneOf(&'static [&'static str]),
     /// It is absent or a number from 0.
@@ -20,7 +22,7 @@ pub(super) enum Rule {
     Port,
 }
 
-use Rule::{NotNegative, OneOf, Port, Positive, Required};
+use Rule::{NotNegative, OneOf, Port, Positive, Present, Required};
 
 /// Kind, place and rule. What stands in a pod's spec is in [`super::pods`].
 const TABLE: &[(&str, &str, Rule)] = &[
@@ -160,7 +162,7 @@ const TABLE: &[(&str, &str, Rule)] = &[
         "spec.policyTypes[*]",
         OneOf(&["Egress", "Ingress"]),
     ),
-    ("ControllerRevision", "data", Required("data is mandatory")),
+    ("ControllerRevision", "data", Present("data is mandatory")),
     ("ControllerRevision", "revision", NotNegative),
 ];
 
@@ -210,7 +212,10 @@ pub(super) fn apply(
             (Required(detail), value) if value.is_none_or(is_empty) => {
                 faults.required(path, detail)
             }
-            (Required(_), _) | (_, None) => {}
+            (Present(detail), value) if value.is_none_or(Value::is_null) => {
+                faults.required(path, detail)
+            }
+            (Required(_) | Present(_), _) | (_, None) => {}
             (OneOf(values), Some(value)) => {
                 let text = value.as_str().unwrap_or_default();
                 if !values.contains(&text) && !text.is_empty() {

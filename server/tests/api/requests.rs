@@ -25,3 +25,16 @@ fn writes_are_answered_as_the_table_says() {
         |_| {},
     );
 }
+
+#[test]
+fn edges_of_paths_parameters_and_forms_are_as_the_table_says() {
+    let server = Server::start(&[]);
+    steps::take(&server, include_str!("../golden/api/forms.txt"), 50, |_| {});
+}
+
+#[test]
+fn deletions_go_as_the_table_says() {
+    let server = Server::start(&[]);
+    let table = include_str!("../golden/api/deletes.txt");
+    steps::take(&server, table, 60, |_| {});
+}
