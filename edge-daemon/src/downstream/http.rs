@@ -54,7 +54,7 @@ use crate::definition::Definition;
 use crate::engine::{Heap, Object, Shape};
 use crate::hub::{Hub, Track};
 use crate::metrics::{self, add};
-use accept::{Asked, Form};
+use accept::{Asked, Form, Style};
 use answer::{Body, Refusal, json, text};
 use kinds::{Kind, Kinds};
 use options::{Begin, Include, Options};
@@ -208,20 +208,21 @@ impl Api {
             }
             _ => {}
         }
-        let Some(asked) = discovery::asked(path) else {
+        if !discovery::is_one(path) {
             return Ok(None);
-        };
+        }
         let headers = request.headers();
-        let form = accept::form(accepted(headers), asked)?;
+        let style = accept::style(accepted(headers))?;
         let kinds = {
             let definitions = self.hub.definitions.borrow();
             self.kinds.all(&self.hub.relay.borrow(), &definitions)
         };
-        let document = discovery::document(path, form, &kinds);
+        let document = discovery::document(path, style, &kinds);
         let document = document.ok_or_else(Refusal::no_such_resource)?;
-        Ok(Some(match form {
-            Form::Discovery => discovery::tagged(&document, headers.get(IF_NONE_MATCH)),
-            _ => json(&document),
+        let tagged = style == Style::Aggregated && discovery::has_styles(path);
+        Ok(Some(match tagged {
+            true => discovery::tagged(&document, headers.get(IF_NONE_MATCH)),
+            false => json(&document),
         }))
     }
 

@@ -33,31 +33,49 @@ pub(super) enum Form {
     Table(Version),
     /// `PartialObjectMetadata`.
     Metadata(Version),
-    /// All of discovery in one document.
-    Discovery,
 }
 
-/// What is asked for.
+/// Which objects are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     Object,
     List,
     Watch,
-    /// `/api` or `/apis`.
-    Discovery,
-    /// A document that has one form only.
-    Document,
 }
 
-/// The form in which a client wants what it asks for.
+/// How much a document of discovery says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Names, from which the client goes on.
+    Plain,
+    /// Everything at once.
+    Aggregated,
+}
+
+/// The form in which a client wants objects.
 pub(super) fn form(accept: &str, asked: Asked) -> Result<Form, Refusal> {
+    choose(accept, Form::Whole, |clause| clause.form(asked))
+}
+
+/// The style in which a client wants discovery.
+pub(super) fn style(accept: &str) -> Result<Style, Refusal> {
+    choose(accept, Style::Plain, |clause| clause.style())
+}
+
+/// What the best clause that can be satisfied asks for.
+fn choose<T>(
+    accept: &str,
+    unsaid: T,
+    offer: impl Fn(&Clause<'_>) -> Option<T>,
+) -> Result<T, Refusal> {
     if accept.trim().is_empty() {
-        return Ok(Form::Whole);
+        return Ok(unsaid);
     }
-    let mut clauses: Vec<Clause<'_>> = accept.split(',').map(Clause::parse).collect();
+    let clauses = accept.split(',').map(Clause::parse);
+    let mut clauses: Vec<Clause<'_>> = clauses.filter(Clause::is_json).collect();
     clauses.sort_by_key(|clause| Reverse(clause.weight));
-    let mut forms = clauses.iter().filter_map(|clause| clause.form(asked));
-    forms.next().ok_or_else(Refusal::not_acceptable)
+    let chosen = clauses.iter().find_map(offer);
+    chosen.ok_or_else(Refusal::not_acceptable)
 }
 
 struct Clause<'a> {
@@ -94,33 +112,32 @@ impl<'a> Clause<'a> {
         clause
     }
 
+    /// Whether it is of the encoding that there is.
+    fn is_json(&self) -> bool {
+        matches!(self.media, "application/json" | "application/*" | "*/*")
+    }
+
     fn form(&self, asked: Asked) -> Option<Form> {
-        if !matches!(self.media, "application/json" | "application/*" | "*/*") {
-            return None;
-        }
         let version = match self.version {
             "v1" => Some(Version::V1),
             "v1beta1" => Some(Version::V1Beta1),
             _ => None,
         };
-        let of_objects = matches!(asked, Asked::Object | Asked::List | Asked::Watch);
-        match (self.group, self.shape) {
-            (_, "") => Some(Form::Whole),
-            ("apidiscovery.k8s.io", "APIGroupDiscoveryList") => {
-                let known = asked == Asked::Discovery && self.version == "v2";
-                known.then_some(Form::Discovery)
-            }
-            ("meta.k8s.io", "Table") if of_objects => version.map(Form::Table),
-            ("meta.k8s.io", "PartialObjectMetadata")
-                if matches!(asked, Asked::Object | Asked::Watch) =>
-            {
+        match (self.group, self.shape, asked) {
+            (_, "", _) => Some(Form::Whole),
+            ("meta.k8s.io", "Table", _) => version.map(Form::Table),
+            ("meta.k8s.io", "PartialObjectMetadata", Asked::Object | Asked::Watch)
+            | ("meta.k8s.io", "PartialObjectMetadataList", Asked::List | Asked::Watch) => {
                 version.map(Form::Metadata)
             }
-            ("meta.k8s.io", "PartialObjectMetadataList")
-                if matches!(asked, Asked::List | Asked::Watch) =>
-            {
-                version.map(Form::Metadata)
-            }
+            _ => None,
+        }
+    }
+
+    fn style(&self) -> Option<Style> {
+        match (self.group, self.shape, self.version) {
+            (_, "", _) => Some(Style::Plain),
+            ("apidiscovery.k8s.io", "APIGroupDiscoveryList", "v2") => Some(Style::Aggregated),
             _ => None,
         }
     }
@@ -173,23 +190,28 @@ mod tests {
                 Some(metadata),
             ),
             (
-                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
-                Asked::Discovery,
-                Some(Form::Discovery),
-            ),
-            (
-                "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-                Asked::Discovery,
-                None,
-            ),
-            (
                 "application/json;q=0.5,application/json;as=Table;v=v1;g=meta.k8s.io",
                 Asked::List,
                 Some(table),
             ),
-            (TABLE, Asked::Document, Some(Form::Whole)),
         ] {
             assert_eq!(form(accept, asked).ok(), expected, "{accept} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn discovery_is_told_at_once_to_those_who_ask() {
+        const V2: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        let both = format!("{V2},application/json");
+        let old = V2.replace("v=v2", "v=v2beta1");
+        for (accept, expected) in [
+            ("", Some(Style::Plain)),
+            ("application/json, */*", Some(Style::Plain)),
+            (&both, Some(Style::Aggregated)),
+            (&old, None),
+            ("application/yaml", None),
+        ] {
+            assert_eq!(style(accept).ok(), expected, "{accept}");
         }
     }
 }

@@ -5,30 +5,34 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::accept::{Asked, Form};
+use super::accept::Style;
 use super::answer::{Body, whole};
 use super::kinds::{Kind, api_version};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const VERBS: [&str; 3] = ["get", "list", "watch"];
 
-/// What a path asks for, if it may be a document of discovery.
-pub(super) fn asked(path: &str) -> Option<Asked> {
+/// Whether a path is one of discovery.
+pub(super) fn is_one(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    match parts.as_slice() {
-        ["api" | "apis"] => Some(Asked::Discovery),
-        ["api", _] | ["apis", _] | ["apis", _, _] => Some(Asked::Document),
-        _ => None,
-    }
+    matches!(
+        parts.as_slice(),
+        ["api" | "apis"] | ["api" | "apis", _] | ["apis", _, _]
+    )
 }
 
-/// The document at a path, if it is one of discovery.
-pub(super) fn document(path: &str, form: Form, kinds: &[Kind]) -> Option<Value> {
+/// Whether the document at a path may be aggregated.
+pub(super) fn has_styles(path: &str) -> bool {
+    matches!(path.trim_matches('/'), "api" | "apis")
+}
+
+/// The document at a path, if there is one. Those of single groups have one style.
+pub(super) fn document(path: &str, style: Style, kinds: &[Kind]) -> Option<Value> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let of = |group: &str| versions(kinds, group);
-    match (parts.as_slice(), form) {
-        (["api"], Form::Discovery) => Some(aggregated(kinds, &[""])),
-        (["apis"], Form::Discovery) => Some(aggregated(kinds, &groups(kinds))),
+    match (parts.as_slice(), style) {
+        (["api"], Style::Aggregated) => Some(aggregated(kinds, &[""])),
+        (["apis"], Style::Aggregated) => Some(aggregated(kinds, &groups(kinds))),
         (["api"], _) => Some(json!({
             "kind": "APIVersions", "versions": of(""),
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],

@@ -44,11 +44,7 @@ impl Rendition<'_> {
         let mut out = Vec::new();
         match self.form {
             Form::Table(version) => {
-                let head = ListHead {
-                    revision: object.revision(),
-                    next: None,
-                    remaining: None,
-                };
+                let head = ListHead::of_one(object.revision());
                 self.table_head(&mut out, version, &head, true);
                 self.row(&mut out, version, object, object.json());
                 out.extend_from_slice(b"]}\n");
@@ -69,7 +65,7 @@ impl Rendition<'_> {
                 Cow::Borrowed("PartialObjectMetadataList"),
                 Cow::Borrowed(version.api_version()),
             ),
-            Form::Whole | Form::Discovery => (
+            Form::Whole => (
                 Cow::Owned(format!("{}List", self.kind.kind)),
                 Cow::Owned(self.kind.api_version()),
             ),
@@ -86,7 +82,7 @@ impl Rendition<'_> {
         match self.form {
             Form::Table(version) => self.row(out, version, object, object.json()),
             Form::Metadata(version) => partial(out, version, object.json()),
-            Form::Whole | Form::Discovery => out.extend_from_slice(object.json()),
+            Form::Whole => out.extend_from_slice(object.json()),
         }
     }
 
@@ -103,7 +99,7 @@ impl Rendition<'_> {
         let spot = RevisionSpot::find(json, &Limits::default())
             .ok()
             .filter(|_| revision != object.revision());
-        if matches!(self.form, Form::Whole | Form::Discovery) {
+        if self.form == Form::Whole {
             let line = match spot {
                 Some(spot) => EventLine::with_revision(kind, json, spot, revision),
                 None => EventLine::new(kind, json),
@@ -122,17 +118,13 @@ impl Rendition<'_> {
         let mut out = format!(r#"{{"type":"{}","object":"#, kind.as_str()).into_bytes();
         match self.form {
             Form::Table(version) => {
-                let head = ListHead {
-                    revision,
-                    next: None,
-                    remaining: None,
-                };
+                let head = ListHead::of_one(revision);
                 self.table_head(&mut out, version, &head, columns);
                 self.row(&mut out, version, object, &json);
                 out.extend_from_slice(b"]}");
             }
             Form::Metadata(version) => partial(&mut out, version, &json),
-            Form::Whole | Form::Discovery => {}
+            Form::Whole => {}
         }
         out.extend_from_slice(b"}\n");
         out
@@ -147,7 +139,7 @@ impl Rendition<'_> {
     ) -> Vec<u8> {
         let version = match self.form {
             Form::Table(version) | Form::Metadata(version) => version,
-            Form::Whole | Form::Discovery => {
+            Form::Whole => {
                 let bookmark = Bookmark {
                     kind: &self.kind.kind,
                     api_version: &self.kind.api_version(),
@@ -168,11 +160,7 @@ impl Rendition<'_> {
         let empty = json!({"metadata": metadata}).to_string();
         let mut out = br#"{"type":"BOOKMARK","object":"#.to_vec();
         if let Form::Table(_) = self.form {
-            let head = ListHead {
-                revision,
-                next: None,
-                remaining: None,
-            };
+            let head = ListHead::of_one(revision);
             self.table_head(&mut out, version, &head, columns);
             out.extend_from_slice(br#"{"cells":"#);
             self.printer.no_cells(&mut out);
@@ -214,6 +202,15 @@ impl Rendition<'_> {
 }
 
 impl ListHead {
+    /// Of what is no list.
+    const fn of_one(revision: Revision) -> Self {
+        Self {
+            revision,
+            next: None,
+            remaining: None,
+        }
+    }
+
     fn metadata(&self) -> serde_json::Value {
         let mut metadata = json!({"resourceVersion": self.revision.to_string()});
         if let (Some(members), Some(next)) = (metadata.as_object_mut(), &self.next) {
