@@ -6,14 +6,14 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{delete_options, suites};
+use super::{delete_options, suites_of_servers};
 use crate::PATIENCE;
 use crate::wire::{Answer, Form, Wire};
 
 const FLAGS: &[&str] = &[];
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-suites!(noxus);
+suites_of_servers!(noxus);
 
 /// Asks until the answer is as it should be.
 async fn until(wire: &Wire, path: &str, wanted: impl Fn(&Answer) -> bool) -> Answer {
