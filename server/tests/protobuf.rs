@@ -313,3 +313,108 @@ fn text_that_is_not_utf8_is_mended() {
     let object: Value = protobuf::decode(&body).unwrap();
     assert_eq!(object["data"]["k"], "\u{fffd}");
 }
+
+/// A definition whose schema has a version of everything that schemas may be.
+fn definition() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["spec"], "maxProperties": 0,
+        "properties": {
+            "spec": {"type": "object", "properties": {
+                "size": {"type": "integer", "minimum": 0, "maximum": 2.5, "exclusiveMaximum": true, "default": 1},
+                "port": {"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "tags": {"type": "array", "items": {"type": "string", "enum": ["a", null, 1]}, "x-kubernetes-list-type": "set"},
+                "pair": {"type": "array", "items": [{"type": "string"}, {"type": "integer"}], "additionalItems": false},
+                "open": {"type": "object", "additionalProperties": true, "default": {}},
+                "shut": {"type": "object", "additionalProperties": false},
+                "map": {"type": "object", "additionalProperties": {"type": "number", "multipleOf": 0.1}},
+                "needs": {"type": "object", "dependencies": {"a": ["b", "c"], "b": {"type": "object"}}},
+            }},
+            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        },
+        "x-kubernetes-validations": [{"rule": "true", "message": "m", "optionalOldSelf": false}],
+    });
+    let names = json!({"plural": "widgets", "kind": "Widget"});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": names,
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema},
+                "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.seen"}},
+                "selectableFields": [{"jsonPath": ".spec.site"}],
+                "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+            }],
+        },
+        "status": {"acceptedNames": names, "storedVersions": ["v1"]},
+    })
+}
+
+#[test]
+fn a_definition_comes_back_as_it_was() {
+    let encoded = protobuf::encode_value(&definition()).unwrap();
+    let mut decoded = protobuf::decode(&encoded).unwrap();
+    // What every object has, and what was not said.
+    let metadata = decoded["metadata"].as_object_mut().unwrap();
+    metadata.retain(|name, _| name == "name");
+    assert_eq!(decoded, definition());
+}
+
+/// The bytes of a schema, as the version of a definition has it.
+fn schema_bytes(schema: Value) -> Vec<u8> {
+    let message = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+    assert!(schema::message(message).is_some());
+    let mut definition = definition();
+    definition["spec"]["versions"] = json!([{"name": "v1", "schema": {"openAPIV3Schema": schema}}]);
+    protobuf::encode_value(&definition).unwrap()
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_schema_has_its_own_number() {
+    for (schema, part) in [
+        // 30: additionalProperties { 1: allows }
+        (
+            json!({"additionalProperties": true}),
+            &[0xf2, 0x01, 2, 0x08, 1][..],
+        ),
+        (
+            json!({"additionalProperties": false}),
+            &[0xf2, 0x01, 2, 0x08, 0],
+        ),
+        // 24: items { 1: schema { 5: type } }, { 2: schemas }
+        (json!({"items": {}}), &[0xc2, 0x01]),
+        // 9: maximum, eight bytes
+        (json!({"maximum": 1}), &[0x49, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]),
+    ] {
+        let bytes = schema_bytes(schema.clone());
+        let found = bytes.windows(part.len()).any(|window| window == part);
+        assert!(found, "{schema}: {bytes:x?}");
+    }
+}
+
+#[test]
+fn schemas_nested_without_end_are_refused() {
+    let wrapped = |tag: &[u8], inner: &[u8]| {
+        let mut outer = tag.to_vec();
+        let mut length = inner.len();
+        while length >= 0x80 {
+            outer.push((length & 0x7f) as u8 | 0x80);
+            length >>= 7;
+        }
+        outer.push(length as u8);
+        outer.extend_from_slice(inner);
+        outer
+    };
+    let mut raw = Vec::new();
+    for _ in 0..500 {
+        // 28: not
+        raw = wrapped(&[0xe2, 0x01], &raw);
+    }
+    // spec.versions[0].schema.openAPIV3Schema
+    for number in [1, 4, 7, 2] {
+        raw = wrapped(&[number << 3 | 2], &raw);
+    }
+    let body = protobuf::wrap("apiextensions.k8s.io/v1", "CustomResourceDefinition", &raw);
+    assert_eq!(protobuf::decode(&body), Err(DecodeError::TooDeep));
+}

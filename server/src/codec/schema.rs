@@ -153,6 +153,14 @@ impl Field {
         self.form
     }
 
+    /// If it holds a type or something else in its place: the type.
+    pub(crate) fn either(&self) -> Option<&'static Message> {
+        match self.form {
+            Form::Either(place, _) => SCHEMA.messages.get(usize::from(place.0)),
+            _ => None,
+        }
+    }
+
     /// The type of its value, its elements or its map's values.
     pub fn message(&self) -> Option<&'static Message> {
         match self.form {
@@ -184,6 +192,8 @@ pub enum Form {
     Int32,
     /// A number of 64 bits.
     Int64,
+    /// A number with a fraction.
+    Double,
     /// Text.
     Text,
     /// Bytes; base64 in JSON.
@@ -202,6 +212,19 @@ pub enum Form {
     Strings,
     /// Another type.
     Message(Place),
+    /// Another type, or something else in its place.
+    Either(Place, Else),
+}
+
+/// What may stand in the place of a type: JSON schemas have such fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Else {
+    /// A list of the same type.
+    List,
+    /// True or false.
+    Bool,
+    /// A list of text.
+    Strings,
 }
 
 /// Where a type is in the table.

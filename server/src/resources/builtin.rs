@@ -42,8 +42,6 @@ struct Row {
     unconditional: bool,
     creates: bool,
     names: NameRule,
-    /// Whether clients may speak of it in protobuf.
-    protobuf: bool,
     schema: &'static str,
 }
 
@@ -76,7 +74,6 @@ const NAMESPACED: Row = Row {
     unconditional: true,
     creates: false,
     names: NameRule::Subdomain,
-    protobuf: true,
     schema: "",
 };
 
@@ -421,7 +418,6 @@ const ROWS: &[Row] = &[
         prefix: "apiextensions.k8s.io/customresourcedefinitions",
         generation: true,
         unconditional: false,
-        protobuf: false,
         schema: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
         ..CLUSTER
     },
@@ -466,7 +462,7 @@ impl Row {
                 creates: self.creates,
             },
             names: self.names,
-            protobuf: self.protobuf,
+            protobuf: true,
             origin: Origin::BuiltIn {
                 schema: self.schema,
             },

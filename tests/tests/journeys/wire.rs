@@ -109,15 +109,11 @@ impl Wire {
 
     /// The same connection, on which this form is sent and asked for.
     pub(crate) fn speaking(&self, form: Form) -> Self {
-        self.writing(form).with(ACCEPT.as_str(), form.accept())
-    }
-
-    /// The same connection, on which this form is sent.
-    pub(crate) fn writing(&self, form: Form) -> Self {
-        Self {
+        let wire = Self {
             form,
             ..self.clone()
-        }
+        };
+        wire.with(ACCEPT.as_str(), form.accept())
     }
 
     /// The same connection, with this header in every request.

@@ -10,17 +10,21 @@ use super::envelope::{Envelope, is_envelope};
 use super::finish::finish;
 use super::wire::{Raw, Reader};
 use super::{DecodeError, MAX_OBJECTS};
-use crate::codec::schema::{self, Field, Form, Message, Shape};
+use crate::codec::schema::{self, Else, Field, Form, Message, Shape};
 use crate::schema::time::{self, Timestamp};
 
 /// How many envelopes may lie inside each other: an object inside a watch event, and a few more.
 const MAX_ENVELOPES: usize = 4;
+
+/// How many messages may lie inside each other: as deep as JSON may be. Only the types of schemas hold themselves.
+const MAX_DEPTH: usize = 128;
 
 /// The JSON object of a message of this kind.
 pub(super) fn object(api_version: &str, kind: &str, raw: &[u8]) -> Result<Value, DecodeError> {
     let mut decoder = Decoder {
         objects: 0,
         envelopes: 0,
+        depth: 0,
     };
     decoder.object(api_version, kind, raw)
 }
@@ -28,6 +32,7 @@ pub(super) fn object(api_version: &str, kind: &str, raw: &[u8]) -> Result<Value,
 struct Decoder {
     objects: usize,
     envelopes: usize,
+    depth: usize,
 }
 
 impl Decoder {
@@ -49,7 +54,12 @@ impl Decoder {
         bytes: &[u8],
         out: &mut Map<String, Value>,
     ) -> Result<(), DecodeError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(DecodeError::TooDeep);
+        }
         self.fields(message, bytes, out)?;
+        self.depth -= 1;
         // What is in the JSON although it is not in the message counts too.
         self.count(finish(message, out))
     }
@@ -167,6 +177,7 @@ impl Decoder {
             // As in Go, a number that is too large loses its upper half.
             (Form::Int32, Raw::Number(value)) => Ok((value as i32).into()),
             (Form::Int64, Raw::Number(value)) => Ok(value.cast_signed().into()),
+            (Form::Double, Raw::Fixed(bits)) => number(f64::from_bits(bits)).ok_or_else(wrong),
             (Form::Text, Raw::Bytes(bytes)) => Ok(text(bytes).into()),
             (Form::Bytes, Raw::Bytes(bytes)) => Ok(Base64::encode_string(bytes).into()),
             (Form::Time, Raw::Bytes(bytes)) => time(bytes, |time| time::format(time.seconds)),
@@ -184,8 +195,54 @@ impl Decoder {
                 self.message(message, bytes, &mut object)?;
                 Ok(Value::Object(object))
             }
+            (Form::Either(_, other), Raw::Bytes(bytes)) => {
+                let message = field.either().ok_or_else(wrong)?;
+                self.either(message, other, bytes)
+            }
             _ => Err(wrong()),
         }
+    }
+
+    /// A value of one type, or something else in its place.
+    fn either(
+        &mut self,
+        message: &Message,
+        other: Else,
+        bytes: &[u8],
+    ) -> Result<Value, DecodeError> {
+        // Which of them is which by its number.
+        let [one, rest] = match other {
+            Else::List | Else::Strings => [1, 2],
+            Else::Bool => [2, 1],
+        };
+        let (mut typed, mut items, mut allowed) = (None, Vec::new(), false);
+        let mut reader = Reader::new(bytes);
+        while let Some((number, raw)) = reader.field()? {
+            match (number, raw, other) {
+                (number, Raw::Bytes(bytes), _) if number == one => {
+                    let mut object = typed.take().unwrap_or_default();
+                    self.message(message, bytes, &mut object)?;
+                    typed = Some(object);
+                }
+                (number, Raw::Bytes(bytes), Else::List) if number == rest => {
+                    let mut object = Map::new();
+                    self.message(message, bytes, &mut object)?;
+                    items.push(Value::Object(object));
+                }
+                (number, Raw::Bytes(bytes), Else::Strings) if number == rest => {
+                    items.push(text(bytes).into());
+                }
+                (number, Raw::Number(value), Else::Bool) if number == rest => allowed = value != 0,
+                (number @ 1..=2, ..) => return Err(DecodeError::BadField { number }),
+                _ => {}
+            }
+        }
+        Ok(match (typed, other) {
+            (_, Else::List | Else::Strings) if !items.is_empty() => Value::Array(items),
+            (Some(object), _) => Value::Object(object),
+            (None, Else::Bool) => allowed.into(),
+            (None, Else::List | Else::Strings) => Value::Null,
+        })
     }
 
     /// Any JSON, or an object in its envelope.
@@ -211,6 +268,15 @@ impl Decoder {
         }
         Ok(())
     }
+}
+
+/// A number as JSON writes it: whole ones without a fraction. What is no number has no form.
+fn number(value: f64) -> Option<Value> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        return Some((value as i64).into());
+    }
+    serde_json::Number::from_f64(value).map(Value::Number)
 }
 
 /// As JSON in Go, text that is not UTF-8 is mended.

@@ -7,7 +7,7 @@ use base64ct::{Base64, Encoding};
 use super::EncodeError;
 use super::node::Node;
 use super::wire::Writer;
-use crate::codec::schema::{Field, Form, Message, Shape};
+use crate::codec::schema::{Else, Field, Form, Message, Shape};
 use crate::schema::time;
 
 /// The message of a JSON object.
@@ -94,6 +94,16 @@ impl Encoder {
                 self.out.number(number, i64::from(value).cast_unsigned());
             }
             Form::Int64 => self.out.number(number, int(field, value)?.cast_unsigned()),
+            Form::Double => {
+                let value = match value {
+                    Node::Null => 0.0,
+                    Node::Int(value) => *value as f64,
+                    Node::Large(value) => *value as f64,
+                    Node::Float(value) => *value,
+                    _ => return Err(mismatch(field, "a number")),
+                };
+                self.out.fixed(number, value.to_bits());
+            }
             Form::Text => self.out.bytes(number, text(field, value)?.as_bytes()),
             Form::Bytes => {
                 if !matches!(value, Node::Null) {
@@ -171,8 +181,53 @@ impl Encoder {
                 (Node::Null | Node::Object(_), Some(message)) => self.fields(message, value)?,
                 _ => return Err(mismatch(field, "an object")),
             },
-            Form::Bool | Form::Int32 | Form::Int64 | Form::Text | Form::Bytes => {}
+            Form::Either(_, other) => match field.either() {
+                Some(message) => self.either(field, message, other, value)?,
+                None => return Err(mismatch(field, "a known type")),
+            },
+            Form::Bool | Form::Int32 | Form::Int64 | Form::Double | Form::Text | Form::Bytes => {}
         }
+        Ok(())
+    }
+}
+
+impl Encoder {
+    /// Writes what is inside a value that is of a type, or something else in its place.
+    fn either(
+        &mut self,
+        field: &Field,
+        message: &Message,
+        other: Else,
+        value: &Node<'_>,
+    ) -> Result<(), EncodeError> {
+        match (value, other) {
+            (Node::Null, _) => {}
+            (Node::Object(_), Else::List | Else::Strings) => self.one(message, 1, value)?,
+            (Node::Object(_), Else::Bool) => {
+                self.one(message, 2, value)?;
+                // Whoever says how, allows.
+                self.out.number(1, 1);
+            }
+            (Node::Bool(value), Else::Bool) => self.out.number(1, u64::from(*value)),
+            (Node::List(items), Else::List) => {
+                for item in items.iter().rev() {
+                    self.one(message, 2, item)?;
+                }
+            }
+            (Node::List(items), Else::Strings) => {
+                for item in items.iter().rev() {
+                    self.out.bytes(2, text(field, item)?.as_bytes());
+                }
+            }
+            _ => return Err(mismatch(field, "an object, or what may stand in its place")),
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, message: &Message, number: u32, value: &Node<'_>) -> Result<(), EncodeError> {
+        let mark = self.out.mark();
+        self.fields(message, value)?;
+        self.out.close(number, mark);
         Ok(())
     }
 }

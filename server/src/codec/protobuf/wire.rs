@@ -12,6 +12,8 @@ const MAX_GROUPS: usize = 16;
 pub(super) enum Raw<'a> {
     /// A varint.
     Number(u64),
+    /// Eight bytes.
+    Fixed(u64),
     /// Text, bytes, a message or packed numbers.
     Bytes(&'a [u8]),
     /// Something no field here is written as.
@@ -37,6 +39,7 @@ impl<'a> Reader<'a> {
         let (number, wire) = self.tag()?;
         let raw = match wire {
             0 => Raw::Number(self.varint()?),
+            1 => Raw::Fixed(self.fixed()?),
             2 => Raw::Bytes(self.bytes()?),
             other => {
                 self.skip(number, other, 0)?;
@@ -78,6 +81,12 @@ impl<'a> Reader<'a> {
             }
         }
         Err(DecodeError::BadNumber)
+    }
+
+    fn fixed(&mut self) -> Result<u64, DecodeError> {
+        let bytes = self.take(8)?;
+        let bytes = bytes.first_chunk().ok_or(DecodeError::Truncated)?;
+        Ok(u64::from_le_bytes(*bytes))
     }
 
     fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
@@ -157,6 +166,11 @@ impl Writer {
     pub(super) fn number(&mut self, number: u32, value: u64) {
         self.varint(value);
         self.tag(number, 0);
+    }
+
+    pub(super) fn fixed(&mut self, number: u32, value: u64) {
+        self.reversed.extend(value.to_be_bytes());
+        self.tag(number, 1);
     }
 
     fn tag(&mut self, number: u32, wire: u8) {

@@ -1,6 +1,6 @@
 //! Reading the table. A line that cannot be read is a mistake in the source tree, so reading panics; a test reads it all.
 
-use super::{Field, Form, Message, Omit, Package, Place, Schema, Shape};
+use super::{Else, Field, Form, Message, Omit, Package, Place, Schema, Shape};
 
 /// A type whose fields still name other types by text.
 struct Draft {
@@ -112,6 +112,7 @@ fn form(text: &str, package: &str, all: &[Draft]) -> Form {
         "bool" => Form::Bool,
         "int32" => Form::Int32,
         "int64" => Form::Int64,
+        "double" => Form::Double,
         "string" => Form::Text,
         "bytes" => Form::Bytes,
         "time" => Form::Time,
@@ -120,12 +121,26 @@ fn form(text: &str, package: &str, all: &[Draft]) -> Form {
         "intorstring" => Form::IntOrString,
         "raw" => Form::Raw,
         "strings" => Form::Strings,
-        name => {
-            let (package, name) = name.rsplit_once('.').unwrap_or((package, name));
-            let place = all
-                .binary_search_by_key(&(package, name), |draft| (draft.package, draft.name))
-                .unwrap_or_else(|_| panic!("no type is called {package}.{name}"));
-            Form::Message(Place(u16::try_from(place).expect("few types")))
-        }
+        name => match name.split_once('|') {
+            None => Form::Message(place(name, package, all)),
+            Some((name, other)) => {
+                let other = match other {
+                    "list" => Else::List,
+                    "bool" => Else::Bool,
+                    "strings" => Else::Strings,
+                    other => panic!("nothing is {other} instead"),
+                };
+                Form::Either(place(name, package, all), other)
+            }
+        },
     }
+}
+
+/// Where the type is that a field names; without a package, that of the field's own.
+fn place(name: &str, package: &str, all: &[Draft]) -> Place {
+    let (package, name) = name.rsplit_once('.').unwrap_or((package, name));
+    let place = all
+        .binary_search_by_key(&(package, name), |draft| (draft.package, draft.name))
+        .unwrap_or_else(|_| panic!("no type is called {package}.{name}"));
+    Place(u16::try_from(place).expect("few types"))
 }

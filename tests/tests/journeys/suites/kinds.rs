@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::{delete_options, suites_of_servers};
@@ -35,19 +35,14 @@ fn is_established(answer: &Answer) -> bool {
     })
 }
 
-/// The answer to a write, which is in JSON whatever is accepted: the suites have no other form for these.
-async fn write(wire: &Wire, method: Method, path: &str, body: Value) -> Answer {
-    let json = wire.writing(Form::Json);
-    json.answer(method, path, Some(body)).await
-}
-
 async fn noxus(wire: &Wire, name: &str) {
     let group = format!("{name}.example.com");
     let definition = format!("{DEFINITIONS}/noxus.{group}");
     let version = format!("/apis/{group}/v1beta1");
     let noxus = format!("{version}/noxus");
-    // Nobody has heard of it, which is no object: the path leads nowhere.
+    // Definitions are spoken of in either form, their instances in JSON alone.
     let text = wire.speaking(Form::Json);
+    // Nobody has heard of it, which is no object: the path leads nowhere.
     assert!(text.text(&version).await.starts_with("404 page not found"));
 
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
@@ -62,7 +57,7 @@ async fn noxus(wire: &Wire, name: &str) {
                 "schema": {"openAPIV3Schema": schema}}],
         },
     });
-    let created = write(wire, Method::POST, DEFINITIONS, object).await;
+    let created = wire.answer(Method::POST, DEFINITIONS, Some(object)).await;
     assert_eq!(created.status, StatusCode::CREATED, "{created:?}");
     until(wire, &definition, is_established).await;
     let discovered = until(&text, &version, |answer| answer.status == StatusCode::OK).await;
@@ -84,7 +79,7 @@ async fn noxus(wire: &Wire, name: &str) {
             "metadata": {"name": name}, "content": {"key": "value"}, "num": {"num1": 1, "num2": 1000000},
         });
         let path = format!("{noxus}/{name}");
-        let created = write(&text, Method::POST, &noxus, object).await;
+        let created = text.answer(Method::POST, &noxus, Some(object)).await;
         assert_eq!(created.status, StatusCode::CREATED, "{created:?}");
         let event = events.expect().await;
         assert_eq!((&*event.kind, &event.object), ("ADDED", &created.body));
@@ -94,7 +89,9 @@ async fn noxus(wire: &Wire, name: &str) {
         assert_eq!(patched["dummy"], "test");
         let event = events.expect().await;
         assert_eq!((&*event.kind, &event.object), ("MODIFIED", &patched));
-        let deleted = write(&text, Method::DELETE, &path, delete_options()).await;
+        let deleted = text
+            .answer(Method::DELETE, &path, Some(delete_options()))
+            .await;
         assert_eq!(deleted.status, StatusCode::OK, "{deleted:?}");
         assert_eq!(deleted.body["status"], "Success");
         let event = events.expect().await;
@@ -102,7 +99,9 @@ async fn noxus(wire: &Wire, name: &str) {
         assert_eq!(event.object["dummy"], "test", "as it was last");
     }
 
-    let deleted = write(wire, Method::DELETE, &definition, delete_options()).await;
+    let deleted = wire
+        .answer(Method::DELETE, &definition, Some(delete_options()))
+        .await;
     assert_eq!(deleted.status, StatusCode::OK, "{deleted:?}");
     let begun = Instant::now();
     while !text.text(&version).await.starts_with("404") {
