@@ -10,7 +10,7 @@ use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
 
 use crate::config::Config;
-use crate::downstream::link::WholeSession;
+use crate::downstream::link::{OUT, WholeSession};
 use crate::downstream::serial::LONGEST;
 use crate::engine::{Heap, KnownNode, Object, Shape};
 
@@ -53,11 +53,11 @@ pub fn table(config: &Config) -> String {
         Heap::NO_RESTARTS.len(),
         size_of::<Place<Reported>>(),
     ));
-    // With every subscription and a packet in each direction. One subscription, and nothing under way, takes a quarter of it.
+    // With every subscription, a packet in each direction, and what the node does not take. One subscription, and nothing under way, takes a quarter of it.
     rows.push((
         "nodes that are connected, at most".to_owned(),
         config.connections,
-        size_of::<WholeSession>(),
+        size_of::<WholeSession>() + OUT,
     ));
     if config.http.is_some() {
         // A pointer for each object of a list, or of what a watch begins with, until it is written.
@@ -72,7 +72,7 @@ pub fn table(config: &Config) -> String {
         rows.push((
             "nodes on serial lines".to_owned(),
             config.serial.len(),
-            size_of::<WholeSession>() + LONGEST,
+            size_of::<WholeSession>() + OUT + LONGEST,
         ));
     }
     let mut out = String::new();

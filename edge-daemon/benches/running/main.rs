@@ -25,10 +25,11 @@ use support::{Running, Site, until};
 use upstream::{OBJECTS, Upstream};
 
 const KEY: &str = "5555555555555555555555555555555555555555555555555555555555555555";
-/// For latency: changes in a second, for how many, and at how many nodes.
+/// For latency: changes in a second, for how many, at how many nodes that say when they have them, and beside how many that do not.
 const RATE: u64 = 1_000;
 const CHANGES: u64 = 5_000;
-const WATCHING: [usize; 2] = [10, 100];
+const WATCHING: usize = 10;
+const BESIDE: [usize; 2] = [0, 90];
 const MANY: usize = 1_000;
 const MOST: usize = 10_000;
 /// Changes that are missed during a cut.
@@ -56,7 +57,9 @@ impl Bench {
         let key = folder.join("key");
         fs::write(&key, KEY).expect("a file");
         let known: String = (0..MOST)
-            .map(|index| format!("[node-{index}]\nkey = \"{KEY}\"\nallow = [\"pods\"]\n"))
+            .map(|index| format!("node-{index}"))
+            .chain((0..MANY).map(|index| format!("quiet-{index}")))
+            .map(|name| format!("[{name}]\nkey = \"{KEY}\"\nallow = [\"pods\"]\n"))
             .collect();
         fs::write(folder.join("nodes.toml"), known).expect("a file");
         let relay = site.run();
@@ -102,8 +105,8 @@ fn main() {
         format!("{frames:.0}"),
         &[at_least("frames", frames, 300_000.0, "/s")],
     );
-    for nodes in WATCHING {
-        latency(&mut bench, nodes);
+    for beside in BESIDE {
+        latency(&mut bench, beside);
     }
     cuts(&mut bench);
     start(bench);
@@ -145,8 +148,13 @@ fn saturate(bench: &mut Bench) -> Load {
 }
 
 /// How late changes come.
-fn latency(bench: &mut Bench, watching: usize) {
-    let nodes = bench.nodes(watching);
+fn latency(bench: &mut Bench, beside: usize) {
+    let watching = WATCHING + beside;
+    let others = (beside > 0).then(|| nodes::quiet(bench.site.link, &bench.key, beside));
+    let nodes = bench.nodes(WATCHING);
+    until("all are there", || {
+        (bench.metric("nodes_connected") == watching as u64).then_some(())
+    });
     let counted = [
         "received_bytes_total",
         "sent_bytes_total",
@@ -164,7 +172,7 @@ fn latency(bench: &mut Bench, watching: usize) {
     }
     let mut late: Vec<Duration> = Vec::new();
     let mut there = 0;
-    while there < watching {
+    while there < WATCHING {
         let report = nodes.reports.recv_timeout(support::PATIENCE);
         let (at, _, reported) = report.expect("nodes come into step in time");
         // A bookmark may say again where it was.
@@ -193,6 +201,7 @@ fn latency(bench: &mut Bench, watching: usize) {
         ),
         &[],
     );
+    drop(others);
 }
 
 /// How soon nodes have what they have missed.

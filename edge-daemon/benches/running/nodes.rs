@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
@@ -22,17 +22,28 @@ pub(crate) struct Nodes {
     pub(crate) count: usize,
 }
 
+fn command(port: u16, key: &Path, name: &str, count: usize) -> Command {
+    let mut command = program();
+    command
+        .args(["node", "--name", name, "--count", &count.to_string()])
+        .args(["--quiet", "--resource", "pods"])
+        .args(["--show", "spec.what:text(60)", "--objects", "32"])
+        .args(["--connect", &format!("127.0.0.1:{port}")])
+        .arg("--key-file")
+        .arg(key);
+    command
+}
+
+/// Nodes that get everything and say nothing, which costs less than to say it.
+pub(crate) fn quiet(port: u16, key: &Path, count: usize) -> Running {
+    let mut command = command(port, key, "quiet", count);
+    Running(command.spawn().expect("the nodes start"))
+}
+
 impl Nodes {
     pub(crate) fn start(port: u16, key: &Path, count: usize) -> Self {
-        let mut command = program();
-        command
-            .args(["node", "--name", "node", "--count", &count.to_string()])
-            .args(["--report", "--quiet", "--resource", "pods"])
-            .args(["--show", "spec.what:text(60)", "--objects", "32"])
-            .args(["--connect", &format!("127.0.0.1:{port}")])
-            .arg("--key-file")
-            .arg(key)
-            .stdout(Stdio::piped());
+        let mut command = command(port, key, "node", count);
+        command.arg("--report").stdout(Stdio::piped());
         let mut running = Running(command.spawn().expect("the nodes start"));
         let output = BufReader::new(running.0.stdout.take().expect("their words"));
         let (sender, reports) = channel();
@@ -72,32 +83,28 @@ impl Nodes {
 pub(crate) struct Cable {
     pub(crate) port: u16,
     whole: watch::Sender<bool>,
-    _runtime: tokio::runtime::Runtime,
 }
 
 impl Cable {
     pub(crate) fn to(port: u16) -> Self {
-        let builder = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build();
-        let runtime = builder.expect("a runtime");
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = runtime
-            .block_on(TcpListener::bind(address))
-            .expect("a port");
+        let listener = std::net::TcpListener::bind(address).expect("a port");
         let own = listener.local_addr().expect("its address").port();
+        listener.set_nonblocking(true).expect("a listener");
         let (whole, is_whole) = watch::channel(true);
-        runtime.spawn(async move {
-            while let Ok((near, _)) = listener.accept().await {
-                tokio::spawn(pass(near, port, is_whole.clone()));
-            }
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async move {
+                let listener = TcpListener::from_std(listener).expect("a listener");
+                while let Ok((near, _)) = listener.accept().await {
+                    tokio::spawn(pass(near, port, is_whole.clone()));
+                }
+            });
         });
-        Self {
-            port: own,
-            whole,
-            _runtime: runtime,
-        }
+        Self { port: own, whole }
     }
 
     /// Whether bytes pass. Connections do not survive a cut.

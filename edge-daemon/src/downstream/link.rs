@@ -34,8 +34,10 @@ const KEYS: usize = 32;
 const SILENCE: Duration = Duration::from_secs(20);
 /// How long a node may take none of what is written to it.
 const STUCK: Duration = Duration::from_secs(60);
-/// Packets that are written before others run.
-const BURST: usize = 64;
+/// Bytes that are written in one go; of a node that takes none of them so many are kept.
+pub const OUT: usize = 4096;
+/// How often that is done before others run.
+const BURST: usize = 16;
 /// How long sessions may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(3);
 
@@ -305,14 +307,24 @@ impl Line<'_> {
         }
         let relay = self.hub.relay.borrow();
         let metrics = &self.hub.metrics;
-        let mut out = [0; PACKET + 16];
+        let mut out = [0; OUT];
         for _ in 0..BURST {
-            let now = self.hub.clock.now();
-            let Some(bytes) = self.session.poll_output(&*relay, now, &mut out) else {
+            // Packets that are ready leave together.
+            let (mut len, mut more) = (0, true);
+            while more && OUT - len >= PACKET + 16 {
+                let room = out.get_mut(len..).unwrap_or_default();
+                let packet = self
+                    .session
+                    .poll_output(&*relay, self.hub.clock.now(), room);
+                more = packet.is_some();
+                len += packet.map_or(0, <[u8]>::len);
+                add(&metrics.packets, u64::from(more));
+            }
+            let bytes = out.get(..len).unwrap_or_default();
+            if bytes.is_empty() {
                 return Ok(false);
-            };
-            add(&metrics.bytes_down, bytes.len() as u64);
-            add(&metrics.packets, 1);
+            }
+            add(&metrics.bytes_down, len as u64);
             let written = match self.wire.try_write(bytes) {
                 Ok(written) => written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
@@ -320,6 +332,9 @@ impl Line<'_> {
             };
             if let Some(left) = bytes.get(written..).filter(|left| !left.is_empty()) {
                 self.left = left.to_vec();
+                return Ok(false);
+            }
+            if !more {
                 return Ok(false);
             }
         }

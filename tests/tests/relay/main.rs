@@ -16,7 +16,7 @@ mod writes;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use groups::{GROUPS, admitted};
 use http::Http;
@@ -24,12 +24,13 @@ use programs::{Nodes, Relay, Server, until};
 use ringwatch_tests::etcd::{self, Version};
 use ringwatch_tests::proxy::{Proxy, Wire};
 use tokio::runtime::Runtime;
+use writes::Writer;
 
 const GATEWAY: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 const NODES: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 
 /// Parts of the story, with writes in each.
-const PARTS: u64 = 16;
+const PARTS: usize = 16;
 
 #[test]
 fn on_the_servers_own_store_by_the_node_link() {
@@ -94,7 +95,9 @@ struct Story {
     wires: [Proxy; 3],
     _slow: Proxy,
     skew: Skew,
-    part: u64,
+    part: usize,
+    began: Instant,
+    writers: Vec<Writer>,
     _runtime: Runtime,
     _folder: tempfile::TempDir,
 }
@@ -164,6 +167,8 @@ impl Story {
             _slow: slow,
             skew,
             part: 0,
+            began: Instant::now(),
+            writers: writes::all(),
             _runtime: runtime,
             _folder: folder,
         }
@@ -181,16 +186,23 @@ impl Story {
 
     fn write_to(&mut self, server: writes::Server, fault: impl FnOnce(&mut Self)) {
         let writes = env::var("RINGWATCH_WRITES");
-        let writes: u64 = writes.map_or(20_000, |text| text.parse().expect("a number"));
+        let writes: usize = writes.map_or(20_000, |text| text.parse().expect("a number"));
         self.part += 1;
-        let (port, seed) = (self.server.http, self.part);
+        // For whoever looks at a failure, or at what takes the time.
+        eprintln!(
+            "{:6.1} s: part {}",
+            self.began.elapsed().as_secs_f64(),
+            self.part
+        );
+        let (port, writes) = (self.server.http, writes.div_ceil(PARTS));
+        let mut writers = std::mem::take(&mut self.writers);
         std::thread::scope(|scope| {
-            let writers = writes::begin(scope, port, server, seed, writes.div_ceil(PARTS));
-            fault(self);
-            for writer in writers {
-                writer.join().expect("the server takes what is written");
+            for writer in &mut writers {
+                scope.spawn(move || writer.write(port, server, writes));
             }
+            fault(self);
         });
+        self.writers = writers;
     }
 
     fn nodes(&mut self, name: &str) -> &mut Nodes {

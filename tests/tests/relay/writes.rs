@@ -1,6 +1,7 @@
 //! Random writes, by some writers at once, the same each time.
 
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::collections::BTreeSet;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ringwatch_tests::random::Random;
@@ -8,7 +9,9 @@ use ringwatch_tests::random::Random;
 use crate::http::Http;
 use crate::programs::PATIENCE;
 
-const WRITERS: u64 = 4;
+const WRITERS: usize = 4;
+/// In each of two namespaces.
+const NAMES: usize = 100;
 
 /// Whether the server is to answer all the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,53 +21,67 @@ pub(crate) enum Server {
     Falls,
 }
 
-/// Writers that are at it: together so many writes that the server takes, each its part. What it refuses, since it is there or is not, does not count.
-pub(crate) fn begin<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    port: u16,
-    server: Server,
-    seed: u64,
-    writes: u64,
-) -> Vec<ScopedJoinHandle<'scope, ()>> {
-    let writer = move |writer| {
-        let mut random = Random::new(seed * WRITERS + writer);
+/// Who writes some of the objects, and nobody else does, so that it knows which are there.
+pub(crate) struct Writer {
+    number: usize,
+    random: Random,
+    /// Paths of its objects.
+    there: BTreeSet<String>,
+}
+
+pub(crate) fn all() -> Vec<Writer> {
+    let writer = |number| Writer {
+        number,
+        random: Random::new(number as u64),
+        there: BTreeSet::new(),
+    };
+    (0..WRITERS).map(writer).collect()
+}
+
+impl Writer {
+    /// Its part of so many writes that the server takes. What it refuses, after a fall that left the writer in doubt, does not count.
+    pub(crate) fn write(&mut self, port: u16, server: Server, writes: usize) {
         let mut http = Http::new(port);
         let mut taken = 0;
         while taken < writes.div_ceil(WRITERS) {
-            taken += u64::from(one(&mut http, server, &mut random));
+            taken += usize::from(self.one(&mut http, server));
         }
-    };
-    (0..WRITERS)
-        .map(|number| scope.spawn(move || writer(number)))
-        .collect()
-}
+    }
 
-/// One write; whether the server has taken it.
-fn one(http: &mut Http, server: Server, random: &mut Random) -> bool {
-    let namespace = ["default", "yard"][random.below(2)];
-    let name = format!("thing-{}", random.below(100));
-    let path = format!("/api/v1/namespaces/{namespace}/configmaps");
-    let color = ["red", "green", "blue"][random.below(3)];
-    let value = random.below(1_000_000);
-    let note = "x".repeat(random.below(900));
-    let object = format!(
-        r#"{{"metadata":{{"name":"{name}","labels":{{"color":"{color}"}}}},"data":{{"value":"{value}","note":"{note}"}}}}"#
-    );
-    let (method, path, body) = match random.below(5) {
-        0 => ("DELETE", format!("{path}/{name}"), ""),
-        1 | 2 => ("PATCH", format!("{path}/{name}"), object.as_str()),
-        _ => ("POST", path, object.as_str()),
-    };
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let status = http.ask(method, &path, body).map(|(status, _)| status);
-        match status {
-            Some(status) if status < 300 => return true,
-            Some(status) if status < 500 => return false,
-            _ => {}
-        }
-        let may_wait = server == Server::Falls && Instant::now() < end;
-        assert!(may_wait, "{method} {path}: {status:?}");
-        thread::sleep(Duration::from_millis(20));
+    /// One write; whether the server has taken it.
+    fn one(&mut self, http: &mut Http, server: Server) -> bool {
+        let random = &mut self.random;
+        let namespace = ["default", "yard"][random.below(2)];
+        let number = random.below(NAMES / WRITERS) * WRITERS + self.number;
+        let folder = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let path = format!("{folder}/thing-{number}");
+        let color = ["red", "green", "blue"][random.below(3)];
+        let value = random.below(1_000_000);
+        let note = "x".repeat(random.below(900));
+        let object = format!(
+            r#"{{"metadata":{{"name":"thing-{number}","labels":{{"color":"{color}"}}}},"data":{{"value":"{value}","note":"{note}"}}}}"#
+        );
+        let (method, at, body) = match (self.there.contains(&path), random.below(4)) {
+            (false, _) => ("POST", &folder, object.as_str()),
+            (true, 0) => ("DELETE", &path, ""),
+            (true, _) => ("PATCH", &path, object.as_str()),
+        };
+        let end = Instant::now() + PATIENCE;
+        let status = loop {
+            let status = http.ask(method, at, body).map(|(status, _)| status);
+            if let Some(status) = status.filter(|status| *status < 500) {
+                break status;
+            }
+            let may_wait = server == Server::Falls && Instant::now() < end;
+            assert!(may_wait, "{method} {at}: {status:?}");
+            thread::sleep(Duration::from_millis(20));
+        };
+        // It is there unless it was deleted, now or, if the writer was wrong, before.
+        match (method, status) {
+            ("DELETE", 200 | 404) | ("PATCH", 404) => self.there.remove(&path),
+            (_, 200 | 201 | 409) => self.there.insert(path),
+            _ => panic!("{method} {at}: {status}"),
+        };
+        status < 300
     }
 }

@@ -2,8 +2,11 @@
 
 use std::error::Error;
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::io::Write;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -71,6 +74,8 @@ pub(super) struct Answer {
 /// A body as it comes.
 pub(super) struct Body {
     incoming: Incoming,
+    /// What moves its bytes: run here and not beside, so that all that has come can be taken at once.
+    connection: Connection,
     decoder: Option<MultiGzDecoder<Vec<u8>>>,
     /// What has come and was not taken; the first `taken` bytes were.
     buffer: Vec<u8>,
@@ -126,10 +131,7 @@ impl Client {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(ClientError::new)?;
-        // It ends when the body is dropped or has come; how does not matter any more then.
-        tokio::task::spawn_local(async move {
-            let _ = connection.await;
-        });
+        let mut connection = Connection::new(connection);
         let mut request = Request::get(path)
             .header(HOST, format!("{}:{}", self.host, self.port))
             .header(ACCEPT, "application/json")
@@ -144,10 +146,8 @@ impl Client {
         let request = request
             .body(Empty::<Bytes>::new())
             .map_err(ClientError::new)?;
-        let response = sender
-            .send_request(request)
-            .await
-            .map_err(ClientError::new)?;
+        let response = connection.run_for(sender.send_request(request)).await;
+        let response = response.map_err(ClientError::new)?;
         let header = |name| response.headers().get(name)?.to_str().ok();
         let gzip = header(CONTENT_ENCODING) == Some("gzip");
         let retry_after = header(RETRY_AFTER).and_then(|text| text.parse().ok());
@@ -156,6 +156,7 @@ impl Client {
             retry_after: retry_after.map(|seconds: u64| Duration::from_secs(seconds.min(3600))),
             body: Body {
                 incoming: response.into_body(),
+                connection,
                 decoder: gzip.then(|| MultiGzDecoder::new(Vec::new())),
                 buffer: Vec::new(),
                 taken: 0,
@@ -164,10 +165,45 @@ impl Client {
     }
 }
 
+/// The half of a request that moves bytes.
+struct Connection(Option<Pin<Box<dyn Future<Output = ()>>>>);
+
+impl Connection {
+    fn new(connection: impl Future<Output = hyper::Result<()>> + 'static) -> Self {
+        // How it ends is told to whoever waits for an answer.
+        Self(Some(Box::pin(async move {
+            let _ = connection.await;
+        })))
+    }
+
+    /// Runs it for as long as something that needs it takes.
+    async fn run_for<T>(&mut self, needs: impl Future<Output = T>) -> T {
+        let mut needs = pin!(needs);
+        poll_fn(|context| {
+            loop {
+                if let Poll::Ready(done) = needs.as_mut().poll(context) {
+                    return Poll::Ready(done);
+                }
+                let Some(connection) = &mut self.0 else {
+                    return Poll::Pending;
+                };
+                if connection.as_mut().poll(context).is_ready() {
+                    // What it left is still to be taken.
+                    self.0 = None;
+                    continue;
+                }
+                return needs.as_mut().poll(context);
+            }
+        })
+        .await
+    }
+}
+
 impl Body {
     /// Waits for more; whether there is any.
     async fn more(&mut self, longest: usize, silence: Duration) -> Result<bool, ClientError> {
-        let frame = timeout(silence, self.incoming.frame()).await;
+        let next = self.connection.run_for(self.incoming.frame());
+        let frame = timeout(silence, next).await;
         let data = match frame.map_err(|_| ClientError::silent())? {
             None => return Ok(false),
             Some(frame) => frame
