@@ -4,7 +4,6 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -45,16 +44,7 @@ fn drive(setpoint: f32) {
         panic!("on purpose");
     }
     if setpoint == TOO_DEEP && is_first(Cause::Stack) {
-        deep(1);
-    }
-}
-
-/// Takes all the stack there is.
-fn deep(level: u32) -> u32 {
-    let frame = black_box([level; 64]);
-    match black_box(level) {
-        0 => 0,
-        _ => deep(level + 1).wrapping_add(frame[1]),
+        restart::too_deep(1);
     }
 }
 

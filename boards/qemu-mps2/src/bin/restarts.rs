@@ -3,7 +3,6 @@
 #![no_main]
 
 use core::fmt::Write;
-use core::hint::black_box;
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
@@ -20,22 +19,13 @@ fn main() -> ! {
     match reason {
         None => panic!("on purpose"),
         Some(reason) if reason.contains("on purpose") => {
-            let _ = writeln!(out, "{}", deep(1));
+            let _ = writeln!(out, "{}", restart::too_deep(1));
         }
         Some(reason) if reason.contains("too deep") => restart::fault(),
         Some(reason) if reason.contains("a fault at") => exit(0),
         Some(_) => exit(1),
     }
     exit(1)
-}
-
-/// Takes all the stack there is.
-fn deep(level: u32) -> u32 {
-    let frame = black_box([level; 64]);
-    match black_box(level) {
-        0 => 0,
-        _ => deep(level + 1).wrapping_add(frame[1]),
-    }
 }
 
 #[panic_handler]
