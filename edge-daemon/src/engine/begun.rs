@@ -22,7 +22,7 @@ impl Begun {
     };
 
     /// The upstream says how it begins.
-    pub(super) const fn from_upstream(&mut self, how: How) {
+    pub(super) const fn by_upstream(&mut self, how: How) {
         let count = match how {
             How::Snapshot | How::Continued => &mut self.snapshots,
             How::Resumed => &mut self.resumed,

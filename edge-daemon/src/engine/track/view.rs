@@ -36,7 +36,7 @@ impl<S: Shape> View for Track<S> {
     }
 
     fn begin(&mut self, origin: Origin, how: How) {
-        self.begun.from_upstream(how);
+        self.begun.by_upstream(how);
         self.start(origin, how);
     }
 
