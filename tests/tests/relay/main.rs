@@ -282,6 +282,8 @@ fn tell(mut story: Story) {
     story.second.program.start();
     story.write_while(|story| story.wires[1].set(Wire::Cut));
     story.wires[1].set(Wire::Whole);
+    // Before anything else happens that would make good what went wrong here; so after each of the rest.
+    story.until_right("");
 
     // A cut between nodes and relay, and one that lasts until the server has forgotten: 410.
     story.wires[2].set(Wire::Cut);
@@ -302,6 +304,7 @@ fn tell(mut story: Story) {
     story.wires[0].set(Wire::Whole);
     story.wires[2].set(Wire::Whole);
     until_more(&story.first, forgotten, before);
+    story.until_right("");
 
     // A disk that is full, and then not: what is on it afterwards is good for a start without upstream.
     story.second.program.limit_files("1000");
@@ -312,6 +315,7 @@ fn tell(mut story: Story) {
     story.write();
     until_more(&story.second, "disk_written_bytes_total", full);
     story.second.program.start();
+    story.until_right("");
 
     // The time of day jumps while it runs, and between two starts, to the past and to the future.
     story.write_while(|story| story.skew.set("-1000d"));
@@ -326,6 +330,7 @@ fn tell(mut story: Story) {
         story.write();
         until_more(&story.first, "disk_written_bytes_total", written);
     }
+    story.until_right("");
 
     // Who may have what changes.
     let narrow = admitted(GATEWAY, NODES, Some(("rest", "color=blue")));
@@ -333,6 +338,7 @@ fn tell(mut story: Story) {
         story.first.reload(&narrow);
         story.second.reload(&narrow);
     });
+    story.until_right("color=blue");
 
     // Both relays at once.
     story.write_while(|story| {
