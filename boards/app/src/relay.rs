@@ -52,8 +52,8 @@ use pool::{Name, Shared};
 
 /// Nodes of which it is noted how far they had come: nobody could ask, since a relay on a board has no HTTP.
 const NOTED: usize = 0;
-/// Nodes that are connected at once.
-pub const LINKS: usize = 13;
+/// Nodes that are connected at once. On 128 KB of RAM there would be room for one more, and a kilobyte left of the stack; this leaves it four.
+pub const LINKS: usize = 12;
 /// Objects.
 pub const OBJECTS: usize = 128;
 /// The longest object, with its key and labels. Its length is kept in another byte, and both fill a block of 128.
