@@ -56,12 +56,7 @@ impl Bench {
         );
         let key = folder.join("key");
         fs::write(&key, KEY).expect("a file");
-        let known: String = (0..MOST)
-            .map(|index| format!("node-{index}"))
-            .chain((0..MANY).map(|index| format!("quiet-{index}")))
-            .map(|name| format!("[{name}]\nkey = \"{KEY}\"\nallow = [\"pods\"]\n"))
-            .collect();
-        fs::write(folder.join("nodes.toml"), known).expect("a file");
+        know(folder, MOST);
         let relay = site.run();
         upstream.until_watched();
         Self {
@@ -91,6 +86,17 @@ impl Bench {
             (written == self.metric("disk_written_bytes_total")).then_some(written)
         })
     }
+}
+
+/// Enters so many nodes.
+fn know(folder: &Path, count: usize) {
+    let names = (0..count).map(|index| format!("node-{index}"));
+    let quiet = (0..100).map(|index| format!("quiet-{index}"));
+    let known: String = names
+        .chain(quiet)
+        .map(|name| format!("[{name}]\nkey = \"{KEY}\"\nallow = [\"pods\"]\n"))
+        .collect();
+    fs::write(folder.join("nodes.toml"), known).expect("a file");
 }
 
 fn main() {
@@ -262,6 +268,7 @@ fn cuts(bench: &mut Bench) {
 
 /// How soon it serves after `kill -9`, its upstream away.
 fn start(bench: Bench) {
+    know(&bench.site.folder, MANY);
     bench.relay.kill();
     let began = Instant::now();
     let relay = bench.site.run();

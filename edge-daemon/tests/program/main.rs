@@ -300,6 +300,24 @@ fn a_token_that_has_changed_is_read_for_the_next_connection() {
     assert_eq!(replay.count("limit="), 0);
 }
 
+/// A relay whose upstream is behind TLS, with the certificates in its folder.
+fn secured(folder: &tempfile::TempDir, front: &Front) -> Site {
+    let upstream = format!(
+        "url = \"https://127.0.0.1:{}\"\nca-file = \"ca.pem\"\ncert-file = \"own.pem\"\ncert-key-file = \"own.key\"",
+        front.port
+    );
+    Site::new(folder.path(), &upstream, PODS_WATCH)
+}
+
+fn believe(folder: &tempfile::TempDir, authority: &Authority) {
+    std::fs::write(folder.path().join("ca.pem"), authority.certificate.pem()).unwrap();
+}
+
+fn show(folder: &tempfile::TempDir, pair: &Pair) {
+    std::fs::write(folder.path().join("own.pem"), pair.certificate.pem()).unwrap();
+    std::fs::write(folder.path().join("own.key"), pair.key.serialize_pem()).unwrap();
+}
+
 #[test]
 fn a_certificate_that_has_changed_is_shown_for_the_next_connection() {
     let folder = tempfile::tempdir().unwrap();
@@ -309,19 +327,10 @@ fn a_certificate_that_has_changed_is_shown_for_the_next_connection() {
     let replay = Replay::start(vec![("sendInitialEvents", Play::Live(stream))]);
     let authority = Authority::new();
     let front = Front::start(&authority, replay.port);
-    let file = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
-    let show = |pair: &Pair| {
-        file("own.pem", pair.certificate.pem());
-        file("own.key", pair.key.serialize_pem());
-    };
     let (first, second) = (authority.sign(), authority.sign());
-    file("ca.pem", authority.certificate.pem());
-    show(&first);
-    let upstream_lines = format!(
-        "url = \"https://127.0.0.1:{}\"\nca-file = \"ca.pem\"\ncert-file = \"own.pem\"\ncert-key-file = \"own.key\"",
-        front.port
-    );
-    let site = Site::new(folder.path(), &upstream_lines, PODS_WATCH);
+    believe(&folder, &authority);
+    show(&folder, &first);
+    let site = secured(&folder, &front);
     let _relay = site.run();
     site.until_listed(PODS, 1);
     let before = front.shown();
@@ -329,7 +338,7 @@ fn a_certificate_that_has_changed_is_shown_for_the_next_connection() {
     for request in &before {
         assert_eq!(&request.certificate, first.certificate.der(), "{request:?}");
     }
-    show(&second);
+    show(&folder, &second);
     drop(upstream);
     until("the next watch", || {
         let mut shown = front.shown().into_iter();
@@ -359,19 +368,9 @@ fn an_authority_that_has_changed_is_believed_for_the_next_connection() {
     let replay = Replay::start(vec![("sendInitialEvents", Play::Live(stream))]);
     let (old, new) = (Authority::new(), Authority::new());
     let front = Front::start(&old, replay.port);
-    let file = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
-    let believe = |authority: &Authority| {
-        let own = authority.sign();
-        file("ca.pem", authority.certificate.pem());
-        file("own.pem", own.certificate.pem());
-        file("own.key", own.key.serialize_pem());
-    };
-    believe(&old);
-    let upstream_lines = format!(
-        "url = \"https://127.0.0.1:{}\"\nca-file = \"ca.pem\"\ncert-file = \"own.pem\"\ncert-key-file = \"own.key\"",
-        front.port
-    );
-    let site = Site::new(folder.path(), &upstream_lines, PODS_WATCH);
+    believe(&folder, &old);
+    show(&folder, &old.sign());
+    let site = secured(&folder, &front);
     let _relay = site.run();
     site.until_listed(PODS, 1);
     // The server shows a certificate that nobody here knows, until the file says who signed it.
@@ -384,7 +383,8 @@ fn an_authority_that_has_changed_is_believed_for_the_next_connection() {
     });
     let again = |request: &tls::Shown| request.path.contains("resourceVersion=11");
     assert!(!front.shown().iter().any(again));
-    believe(&new);
+    believe(&folder, &new);
+    show(&folder, &new.sign());
     until("the next watch", || {
         front.shown().iter().any(again).then_some(())
     });
