@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 
+use super::bodies::{PODS, bookmark, event, live, pod, site};
+use super::nodes::Nodes;
 use super::replay::{Play, Replay};
 use super::support::{PATIENCE, Running, Site, until};
-use super::{Nodes, PODS, bookmark, event, live, pod, site};
 
 /// What the relay may have in memory more than before, in KB.
 pub(crate) const GROWTH: usize = 6 * 1024;

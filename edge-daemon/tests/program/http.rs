@@ -4,9 +4,9 @@ use std::sync::mpsc;
 
 use serde_json::Value;
 
+use super::bodies::{PODS, bookmark, event, live, pod, site};
 use super::replay::{Play, Replay};
 use super::support::{Answer, Running, Site, ask, until};
-use super::{PODS, bookmark, event, live, pod, site};
 
 const TABLE: &str = "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n";
 

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
+use super::bodies::{PODS, PODS_WATCH, bookmark, event, live, pod, site};
 use super::hostile::{GROWTH, noise};
+use super::nodes::Nodes;
 use super::replay::{Play, Replay};
 use super::support::{Running, Site, program, until};
-use super::{Nodes, PODS, bookmark, event, live, pod, site};
 
 /// One end of a cable: what a program has open as a device, seen from the other side.
 struct End {
@@ -253,11 +254,7 @@ fn a_relay_behind_a_relay_by_a_line() {
     let upstream_lines = format!(
         "serial = {{ path = {device:?}, baud = 57600 }}\nname = \"gateway\"\nkey-file = {key:?}"
     );
-    let far = Site::new(
-        &folder.path().join("far"),
-        &upstream_lines,
-        super::PODS_WATCH,
-    );
+    let far = Site::new(&folder.path().join("far"), &upstream_lines, PODS_WATCH);
     let _relays: [Running; 2] = [near.run(), far.run()];
     far.until_listed(PODS, 2);
     upstream
@@ -273,11 +270,7 @@ fn a_relay_behind_a_relay_by_a_line() {
 #[test]
 fn lines_that_cannot_be_are_refused_and_those_that_are_not_there_are_waited_for() {
     let folder = tempfile::tempdir().unwrap();
-    let site = Site::new(
-        folder.path(),
-        "url = \"http://127.0.0.1:1\"",
-        super::PODS_WATCH,
-    );
+    let site = Site::new(folder.path(), "url = \"http://127.0.0.1:1\"", PODS_WATCH);
     let check = || {
         let mut command = program();
         command.arg("check").arg(folder.path().join("relay.toml"));
