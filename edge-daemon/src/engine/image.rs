@@ -14,6 +14,7 @@ use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
+use crc::{CRC_32_ISO_HDLC, Crc, Table};
 use ringwatch_core::history::Cursor;
 use ringwatch_core::link::frame::Origin;
 use ringwatch_core::link::serve::Content;
@@ -28,7 +29,8 @@ use super::object::Object;
 use super::shape::Shape;
 use super::track::{Subject, Track};
 
-const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+/// By tables of 16 KB: with the small one, sums are most of the time that a start with a long history takes.
+static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 /// Length and checksum.
 const FRAME: usize = 8;
 /// The longest head of a record: its fixed fields, a key and two names.
