@@ -40,9 +40,29 @@ const HASH_KEY: [u8; 16] = *b"ringwatch-digest";
 
 /// The digest of a set of (key, revision).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[serde(transparent)]
+#[serde(from = "u64", into = "u64")]
+// As small as it can be: see `Revision`.
+#[repr(packed(4))]
 pub struct Digest(u64);
+
+impl From<u64> for Digest {
+    fn from(bits: u64) -> Self {
+        Self::from_bits(bits)
+    }
+}
+
+impl From<Digest> for u64 {
+    fn from(digest: Digest) -> Self {
+        digest.to_bits()
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Digest {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Digest({=u64})", self.to_bits());
+    }
+}
 
 impl Digest {
     /// The digest of the empty set.
@@ -88,7 +108,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
+        write!(f, "{:016x}", self.to_bits())
     }
 }
 

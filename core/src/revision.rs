@@ -30,9 +30,17 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[serde(transparent)]
+#[serde(from = "u64", into = "u64")]
+// Some hundred are in every table, beside a pointer and a byte or two: at a multiple of 8 half of their room would be left empty on a 32-bit target.
+#[repr(packed(4))]
 pub struct Revision(u64);
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Revision {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Revision({=u64})", self.get());
+    }
+}
 
 impl Revision {
     /// Before every change.
@@ -54,6 +62,12 @@ impl Revision {
     }
 }
 
+impl From<Revision> for u64 {
+    fn from(revision: Revision) -> Self {
+        revision.get()
+    }
+}
+
 impl From<u64> for Revision {
     fn from(number: u64) -> Self {
         Self(number)
@@ -62,7 +76,7 @@ impl From<u64> for Revision {
 
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.get().fmt(f)
     }
 }
 

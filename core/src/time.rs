@@ -18,8 +18,16 @@ use core::time::Duration;
 
 /// A moment, in milliseconds since an epoch of the caller's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+// As small as it can be: see `Revision`.
+#[repr(packed(4))]
 pub struct Instant(u64);
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Instant {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Instant({=u64})", self.as_millis());
+    }
+}
 
 impl Instant {
     /// The moment this many milliseconds after the epoch.

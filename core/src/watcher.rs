@@ -60,13 +60,13 @@
 //! ```
 
 mod bookmark;
+mod occasions;
 mod state;
 
+pub use occasions::{Occasions, Timed, Untimed};
 pub use state::State;
 
 use core::time::Duration;
-
-use bookmark::BookmarkTimer;
 
 use crate::history::{Cursor, Entry, Expired, History, Mark};
 use crate::object::{Change, Object};
@@ -133,16 +133,13 @@ pub enum Phase {
     Live,
 }
 
-/// One watch. `P` selects; `K` is the state's key, kept only while initial objects are shown.
+/// One watch. `P` selects; `K` is the state's key, kept only while initial objects are shown; `T` knows when it speaks of itself.
 #[derive(Debug, Clone)]
-pub struct Watcher<P, K> {
+pub struct Watcher<P, K, T = Timed> {
     predicate: P,
     cursor: Cursor,
     progress: Progress<K>,
-    bookmarks: BookmarkTimer,
-    /// [`Instant::NEVER`] for none.
-    deadline: Instant,
-    initial_events_end: bool,
+    occasions: T,
 }
 
 #[derive(Debug, Clone)]
@@ -170,20 +167,8 @@ impl<P, K> Watcher<P, K> {
     where
         S: Slots<Place<Entry<C>>>,
     {
-        let (after, progress) = match start {
-            Start::State => (state.revision(), Progress::Initial(None)),
-            Start::After(revision) => (revision, Progress::Replay(Revision::ZERO)),
-            Start::Now => (history.newest(), Progress::Live(Revision::ZERO)),
-        };
-        let deadline = options.deadline.unwrap_or(Instant::NEVER);
-        Ok(Self {
-            predicate,
-            cursor: history.since(after)?,
-            progress,
-            bookmarks: BookmarkTimer::new(options.bookmark_every, deadline, now),
-            deadline,
-            initial_events_end: options.initial_events_end,
-        })
+        let timed = Timed::new(options, now);
+        Self::begin(predicate, start, timed, state, history)
     }
 
     /// Begins in the middle of the initial objects: the reader has those up to `shown`, as they were at `revision`. It gets the
@@ -199,14 +184,78 @@ impl<P, K> Watcher<P, K> {
     where
         S: Slots<Place<Entry<C>>>,
     {
-        let deadline = options.deadline.unwrap_or(Instant::NEVER);
+        let timed = Timed::new(options, now);
+        Self::begin_within(predicate, shown, revision, timed, history)
+    }
+}
+
+impl<P, K> Watcher<P, K, Untimed> {
+    /// Begins a watch as [`start`](Watcher::start) does, for an owner that keeps time by itself.
+    pub fn untimed<C, S>(
+        predicate: P,
+        start: Start,
+        state: &impl State<Key = K>,
+        history: &History<C, S>,
+    ) -> Result<Self, Expired>
+    where
+        S: Slots<Place<Entry<C>>>,
+    {
+        Self::begin(predicate, start, Untimed, state, history)
+    }
+
+    /// Begins a watch as [`start_within`](Watcher::start_within) does, for an owner that keeps time by itself.
+    pub fn untimed_within<C, S>(
+        predicate: P,
+        shown: K,
+        revision: Revision,
+        history: &History<C, S>,
+    ) -> Result<Self, Expired>
+    where
+        S: Slots<Place<Entry<C>>>,
+    {
+        Self::begin_within(predicate, shown, revision, Untimed, history)
+    }
+}
+
+impl<P, K, T: Occasions> Watcher<P, K, T> {
+    fn begin<C, S>(
+        predicate: P,
+        start: Start,
+        occasions: T,
+        state: &impl State<Key = K>,
+        history: &History<C, S>,
+    ) -> Result<Self, Expired>
+    where
+        S: Slots<Place<Entry<C>>>,
+    {
+        let (after, progress) = match start {
+            Start::State => (state.revision(), Progress::Initial(None)),
+            Start::After(revision) => (revision, Progress::Replay(Revision::ZERO)),
+            Start::Now => (history.newest(), Progress::Live(Revision::ZERO)),
+        };
+        Ok(Self {
+            predicate,
+            cursor: history.since(after)?,
+            progress,
+            occasions,
+        })
+    }
+
+    fn begin_within<C, S>(
+        predicate: P,
+        shown: K,
+        revision: Revision,
+        occasions: T,
+        history: &History<C, S>,
+    ) -> Result<Self, Expired>
+    where
+        S: Slots<Place<Entry<C>>>,
+    {
         Ok(Self {
             predicate,
             cursor: history.since(revision)?,
             progress: Progress::Initial(Some(shown)),
-            bookmarks: BookmarkTimer::new(options.bookmark_every, deadline, now),
-            deadline,
-            initial_events_end: options.initial_events_end,
+            occasions,
         })
     }
 
@@ -234,14 +283,12 @@ impl<P, K> Watcher<P, K> {
 
     /// When it has something to say although nothing happens: a bookmark, or the end.
     pub fn wake_at(&self) -> Option<Instant> {
-        let deadline = Some(self.deadline).filter(|deadline| *deadline != Instant::NEVER);
-        let moments = [self.bookmarks.next(), deadline];
-        moments.into_iter().flatten().min()
+        self.occasions.next()
     }
 
     /// Whether it speaks of itself between events.
     pub fn wants_bookmarks(&self) -> bool {
-        self.bookmarks.is_wanted()
+        self.occasions.are_wanted()
     }
 
     /// Whether the watch has come to `mark`, and is not showing initial objects.
@@ -285,7 +332,7 @@ impl<P, K> Watcher<P, K> {
         P: Matches<St::Object>,
         S: Slots<Place<Entry<Change<St::Object>>>>,
     {
-        if now >= self.deadline {
+        if self.occasions.is_over(now) {
             return Step::Finished;
         }
         let next = match self.progress {
@@ -341,8 +388,8 @@ impl<P, K> Watcher<P, K> {
                 None => self.progress = Progress::Replay(Revision::ZERO),
             }
         }
-        if self.initial_events_end {
-            if self.bookmarks.hasten(self.deadline, now) {
+        if self.occasions.mark_initial() {
+            if self.occasions.hasten(now) {
                 self.progress = Progress::Replay(state.revision());
             }
             return Ok(Some(Step::Bookmark {
@@ -396,7 +443,7 @@ impl<P, K> Watcher<P, K> {
     /// The reader has everything up to `newest`.
     fn poll_timers<'a, O>(&mut self, newest: Revision, now: Instant) -> Step<'a, O> {
         // A watch that began in the future has nothing to say before that.
-        if !self.cursor.is_ahead() && self.bookmarks.is_due(self.deadline, now) {
+        if !self.cursor.is_ahead() && self.occasions.are_due(now) {
             let ended = core::mem::replace(&mut self.progress, Progress::Live(Revision::ZERO));
             // A moment after the end of the initial objects, only what that has not said is worth saying.
             if !matches!(ended, Progress::Live(ended) if ended == newest) {

@@ -62,6 +62,12 @@ impl Door {
 }
 
 impl Access for Door {
+    type Name = serve::Name;
+
+    fn name(&self, node: &str) -> Option<serve::Name> {
+        node.try_into().ok()
+    }
+
     fn admit(&self, _: &str, _: bool) -> Admission {
         let key = self.key.clone();
         key.map_or(Admission::Plain, Admission::Sealed)

@@ -22,6 +22,7 @@ mod relay;
 mod resources;
 mod shape;
 mod source;
+mod stored;
 mod track;
 mod uplink;
 
@@ -37,5 +38,6 @@ pub use resources::{Downlink, Resources};
 pub use shape::{Boxed, Heap};
 pub use shape::{Fixed, Shape};
 pub use source::{Filter, Watch};
+pub use stored::Stored;
 pub use track::{Rejected, Subject, Track};
 pub use uplink::Uplink;

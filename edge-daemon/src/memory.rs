@@ -12,7 +12,7 @@ use ringwatch_core::store::Slot;
 use crate::config::Config;
 use crate::downstream::link::{OUT, WholeSession};
 use crate::downstream::serial::LONGEST;
-use crate::engine::{Heap, KnownNode, Object, Shape};
+use crate::engine::{Heap, KnownNode, Object, Shape, Stored};
 
 type Kept = Object<<Heap as Shape>::Bytes>;
 
@@ -24,7 +24,7 @@ pub fn table(config: &Config) -> String {
             Some(namespace) => format!("{}/{namespace}", watch.resource),
             None => watch.resource.clone(),
         };
-        let slot = size_of::<Slot<Box<str>, Kept>>();
+        let slot = size_of::<Slot<Box<str>, Stored<<Heap as Shape>::Bytes>>>();
         rows.push((format!("{name}: places for objects"), watch.objects, slot));
         rows.push((
             format!("{name}: objects, at most"),

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, fs};
 
-use ringwatch_core::link::serve::{Access, Admission, Request};
+use ringwatch_core::link::serve::{Access, Admission, Name, Request};
 use ringwatch_core::link::{MAX_NAME, PresharedKey};
 use ringwatch_core::object::Object;
 use ringwatch_core::predicate::{Matches, Scope};
@@ -307,6 +307,12 @@ impl Grant {
 }
 
 impl Access for Rules {
+    type Name = Name;
+
+    fn name(&self, node: &str) -> Option<Name> {
+        node.try_into().ok()
+    }
+
     fn admit(&self, node: &str, sealed: bool) -> Admission {
         match self.nodes.get(node) {
             Some(node) if sealed => Admission::Sealed(PresharedKey::new(node.key)),

@@ -73,15 +73,21 @@ fn build(package: &str) -> Result<PathBuf> {
             .args(["bench", "--package", package, "--bench", "operations"])
             .args(["--no-run", "--message-format=json-render-diagnostics"]),
     )?;
-    executable(&messages)
+    executable(&messages, "operations")
         .map(PathBuf::from)
         .ok_or_else(|| Failure::new(format!("{package} has no benchmark `operations`")))
 }
 
-/// The last program that cargo says it has built.
-pub(crate) fn executable(messages: &str) -> Option<&str> {
-    let (_, rest) = messages.rsplit_once(r#""executable":""#)?;
-    rest.split_once('"').map(|(path, _)| path)
+/// The test or benchmark of this name among the programs that cargo says it has built. It builds others beside it: a package's own, for its tests.
+pub(crate) fn executable<'m>(messages: &'m str, name: &str) -> Option<&'m str> {
+    let built = messages.split(r#""executable":""#).skip(1);
+    let mut built = built.filter_map(|rest| rest.split('"').next());
+    // Those of a package have no number.
+    built.find(|path| {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        file.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('-'))
+    })
 }
 
 fn count(valgrind: &Found, program: &PathBuf, case: &str, operations: u64) -> Result<u64> {
@@ -138,7 +144,10 @@ mod tests {
             r#"{"reason":"compiler-artifact","executable":null}"#,
             "\n",
             r#"{"reason":"compiler-artifact","executable":"a/operations-1","fresh":true}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","executable":"a/simulation","fresh":true}"#,
         );
-        assert_eq!(executable(messages), Some("a/operations-1"));
+        assert_eq!(executable(messages, "operations"), Some("a/operations-1"));
+        assert_eq!(executable(messages, "simulation"), None, "it is no test");
     }
 }

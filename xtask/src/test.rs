@@ -170,7 +170,7 @@ pub(crate) fn soak(minutes: u64) -> Result<Command> {
             .args(["--test", "firmware", "--no-run"])
             .arg("--message-format=json-render-diagnostics"),
     )?;
-    let program = bench::executable(&messages)
+    let program = bench::executable(&messages, "firmware")
         .ok_or_else(|| Failure::new("cargo does not say where the test `firmware` is"))?;
     let mut command = Command::new(program);
     command.current_dir(places::root().join("tests"));

@@ -1,6 +1,9 @@
 //! An image from its start on, on any board: settings, flash, network, and then a node or a relay for ever.
 
+use core::pin::pin;
+
 use embassy_executor::Spawner;
+use embassy_futures::block_on;
 use embassy_futures::join::join;
 use embassy_net::StackResources;
 use embassy_net::driver::Driver;
@@ -11,6 +14,7 @@ use ringwatch_edge::engine::Kept;
 use ringwatch_settings::{Block, RelaySettings, Settings, Unset};
 use static_cell::{ConstStaticCell, StaticCell};
 
+use crate::apart::apart;
 use crate::device::Drive;
 use crate::keep::Keep;
 use crate::random::Random;
@@ -21,7 +25,7 @@ use crate::{network, node, relay};
 /// What a board brings.
 pub struct Board<F, D> {
     /// Why it has restarted, if it did so by itself.
-    pub restarted: Note,
+    pub restarted: &'static Note,
     /// At least two pages.
     pub flash: F,
     /// Its network.
@@ -42,22 +46,20 @@ pub async fn node<F: NorFlash, D: Driver, const N: usize>(
     static KEY: StaticCell<PresharedKey> = StaticCell::new();
     static WANTED: StaticCell<[Wanted<'static>; 1]> = StaticCell::new();
     static SOCKETS: StaticCell<StackResources<3>> = StaticCell::new();
-    static NOTE: StaticCell<Note> = StaticCell::new();
     static BUFFERS: ConstStaticCell<node::Buffers> = ConstStaticCell::new(node::Buffers::EMPTY);
     let settings = match block.read() {
         Ok(settings) => &*SETTINGS.init(settings),
         Err(unset) => return log::error!("{unset}"),
     };
-    let restarted = NOTE.init(board.restarted);
     let memory = place(memory, || node::Memory::driving(board.flash, board.drive));
-    let boot = memory.start(settings, restarted).await;
+    let boot = memory.start(settings, board.restarted).await;
     let mut random = Random::new(settings.seed, boot, &board.noise);
     let sockets = place(&SOCKETS, StackResources::new);
     let (stack, mut runner) = network::start(board.network, settings, sockets, random.number());
     let key = KEY.init(PresharedKey::new(settings.key));
     let wanted = WANTED.init([node::wanted(settings)]);
     let run = memory.run(stack, settings, key, wanted, &mut random, BUFFERS.take());
-    join(runner.run(), run).await;
+    join(apart(pin!(runner.run())), apart(pin!(run))).await;
 }
 
 /// A relay. It comes back only if there are no settings, or none that it can work with, which it says.
@@ -70,25 +72,50 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
     static WANTED: StaticCell<[Wanted<'static>; 1]> = StaticCell::new();
     // Upstream, DHCP, and one for each link.
     static SOCKETS: StaticCell<StackResources<{ relay::LINKS + 2 }>> = StaticCell::new();
-    let settings = match relay_settings(block) {
-        Ok(settings) => settings,
-        Err(unset) => return log::error!("{unset}"),
-    };
-    let kept = match Kept::parse(settings.board.watch.projection) {
-        Ok(kept) => kept,
-        Err(error) => return log::error!("watch.projection: {error}"),
-    };
-    let boot = Keep::<F, 0>::new(board.flash).count().await;
-    let random = Random::new(settings.board.seed, boot, &board.noise);
-    let Some(mut relay) = Relay::start(settings, kept, boot, &board.restarted, random) else {
-        return log::error!("there is a relay already");
+    let prepared = prepare(board.flash, board.restarted, &board.noise, block);
+    let Some((settings, mut relay)) = prepared else {
+        return;
     };
     let sockets = place(&SOCKETS, StackResources::new);
     let (stack, mut runner) =
         network::start(board.network, &settings.board, sockets, relay.number());
     let key = KEY.init(PresharedKey::new(settings.board.key));
     let wanted = WANTED.init([relay::wanted(settings)]);
-    join(runner.run(), relay.run(spawner, stack, key, wanted)).await;
+    let network = pin!(runner.run());
+    let run = pin!(relay.run(spawner, stack, key, wanted));
+    join(apart(network), apart(run)).await;
+}
+
+/// A relay before there is a network. Apart, so that the network has the stack for itself when it starts: nothing takes more of it.
+#[inline(never)]
+fn prepare<F: NorFlash, const N: usize>(
+    flash: F,
+    restarted: &Note,
+    noise: &[u8; 32],
+    block: &'static Block<N>,
+) -> Option<(&'static RelaySettings<'static>, Relay)> {
+    let settings = match relay_settings(block) {
+        Ok(settings) => settings,
+        Err(unset) => {
+            log::error!("{unset}");
+            return None;
+        }
+    };
+    let kept = match Kept::parse(settings.board.watch.projection) {
+        Ok(kept) => kept,
+        Err(error) => {
+            log::error!("watch.projection: {error}");
+            return None;
+        }
+    };
+    // Waited for here, where there is nothing else to do: kept by a task while that waits, it would be the largest part of the task.
+    let boot = block_on(Keep::<F, 0>::new(flash).count());
+    let random = Random::new(settings.board.seed, boot, noise);
+    let relay = Relay::start(settings, kept, boot, restarted, random);
+    if relay.is_none() {
+        log::error!("there is a relay already");
+    }
+    Some((settings, relay?))
 }
 
 /// Reads the settings to their place. Apart, as [`place`] is.

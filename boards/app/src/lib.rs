@@ -43,6 +43,7 @@
     clippy::panic
 )]
 
+mod apart;
 mod clock;
 pub mod device;
 pub mod flash;

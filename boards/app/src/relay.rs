@@ -8,8 +8,8 @@
 //! those: [`Kept`] says how. Nothing but the count of starts is written to flash, which 50 changes a second would wear
 //! out in weeks. After a restart the relay takes a snapshot; nodes have their own cursors, which stay good, and get what differs.
 //!
-//! All memory is static and zero at start, so that it is neither in flash nor made on the stack. What is needed only while bytes come or go is there
-//! once, for all connections.
+//! All memory is static and zero at start, so that it is neither in flash nor made on the stack. What is needed only while bytes come or go is on the stack, of
+//! which starting the network takes more than anything later.
 
 mod links;
 pub mod permits;
@@ -24,12 +24,12 @@ use embassy_futures::select::{Either, select};
 use embassy_net::Stack;
 use embassy_net::tcp::TcpSocket;
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::watch::Watch as Bell;
+use embassy_sync::signal::Signal;
 use embassy_time::Timer;
 use heapless::String;
 use ringwatch_core::history;
 use ringwatch_core::link::node::{Config, Security, Standing, Wanted};
-use ringwatch_core::link::serve::Reported;
+use ringwatch_core::link::serve::{Reported, Texts};
 use ringwatch_core::link::{PresharedKey, Seed};
 use ringwatch_core::object::Change;
 use ringwatch_core::predicate::Scope;
@@ -37,8 +37,10 @@ use ringwatch_core::revision::Revision;
 use ringwatch_core::room::InPlace;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
-use ringwatch_edge::engine::{Backoff, Kept, Object, Resources, Shape, Subject, Track, Uplink};
-use ringwatch_settings::{Endpoint, RelaySettings, Settings};
+use ringwatch_edge::engine::{
+    Backoff, Kept, Object, Resources, Shape, Stored, Subject, Track, Uplink,
+};
+use ringwatch_settings::{Endpoint, MAX_NODES, RelaySettings, Settings};
 use static_cell::ConstStaticCell;
 
 use crate::clock::{moment, now};
@@ -46,14 +48,14 @@ use crate::network;
 use crate::random::Random;
 use crate::restart::Note;
 use crate::upstream::{self, Lost};
-use links::{Line, Serve};
+use links::{Line, Lines};
 use permits::Permits;
 use pool::{Name, Shared};
 
 /// Nodes of which it is noted how far they had come: nobody could ask, since a relay on a board has no HTTP.
 const NOTED: usize = 0;
-/// Nodes that are connected at once. On 128 KB of RAM there would be room for one more, and a kilobyte left of the stack; this leaves it four.
-pub const LINKS: usize = 12;
+/// Nodes that are connected at once: all that the settings can name.
+pub const LINKS: usize = MAX_NODES;
 /// Objects.
 pub const OBJECTS: usize = 128;
 /// The longest object, with its key and labels. Its length is kept in another byte, and both fill a block of 128.
@@ -61,14 +63,18 @@ pub const BYTES: usize = 127;
 /// Changes that a node may be behind by without comparing.
 pub const EVENTS: usize = 256;
 /// Restarts of nodes, and its own, that are known and perhaps not yet passed on.
-const RESTARTS: usize = 4;
+const RESTARTS: usize = 3;
 /// Changes that may come in at once without nodes having to compare.
 const PENDING: usize = 24;
 /// The longest key that the upstream sends only once.
 const KEY: usize = 48;
-/// The longest name or selector of a node's request.
+/// The longest name of what it watches.
 const TEXT: usize = 48;
-/// The longest packet, in both directions.
+/// What the names, selectors and fields of a node's request may take together.
+const ASKED: usize = 160;
+/// The longest packet of a node, but for its first.
+const PACKET_IN: usize = 160;
+/// The longest packet from and to the upstream.
 const PACKET: usize = 512;
 /// A packet on the wire.
 const ON_WIRE: usize = PACKET + 2;
@@ -77,12 +83,12 @@ const SUBS: usize = 1;
 /// Keys that are sent to a node only once.
 const KEYS: usize = 8;
 /// Keys that the upstream sends only once.
-const KEYS_UP: usize = 16;
+const KEYS_UP: usize = 8;
 /// How often to be told by the upstream that all is well.
 const BOOKMARKS: Duration = Duration::from_secs(5);
 /// What TCP may have on its way from upstream, and to it: a packet, and some credit.
 const WINDOW: usize = 1024;
-const SEND_UP: usize = ON_WIRE + PACKET / 2;
+const SEND_UP: usize = ON_WIRE + 64;
 
 /// The storage, in arrays.
 #[derive(Debug)]
@@ -91,9 +97,10 @@ pub struct Small;
 impl Shape for Small {
     type Bytes = Shared;
     type Key = Name;
+    type Asked = Texts<ASKED>;
     type Text = String<TEXT, u8>;
     type Room = InPlace;
-    type Objects = [Slot<Name, Object<Shared>>; OBJECTS];
+    type Objects = [Slot<Name, Stored<Shared>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<Object<Shared>>>>; EVENTS];
     type Pending = [Place<Change<Object<Shared>>>; PENDING];
     type Restarts = [Place<Reported>; RESTARTS];
@@ -104,10 +111,10 @@ impl Shape for Small {
     }
 }
 
-type Relayed = Resources<Small, Permits, 1, NOTED, LINKS, SUBS, PACKET, KEYS>;
+type Relayed = Resources<Small, Permits, 1, NOTED, LINKS, SUBS, PACKET_IN, KEYS>;
 type Up = Uplink<'static, 1, PACKET, KEYS_UP, KEY, [u8; 0]>;
 /// Rings when nodes may have something to be sent.
-type Changed = Bell<NoopRawMutex, (), LINKS>;
+type Changed = Signal<NoopRawMutex, ()>;
 
 /// Everything that the relay needs, apart from the network stack and the [blocks](pool).
 struct Memory {
@@ -115,14 +122,12 @@ struct Memory {
     /// Free at first, which is all zeros.
     uplink: Place<Up>,
     line: Line<WINDOW, SEND_UP>,
-    lines: [Line<{ links::RECEIVE }, { links::SEND }>; LINKS],
+    lines: Lines,
 }
 
 /// What all connections share.
 struct Common {
     relayed: RefCell<Relayed>,
-    /// A packet on its way out, from one `await` to the next.
-    out: RefCell<[u8; ON_WIRE]>,
     changed: Changed,
     random: RefCell<Random>,
 }
@@ -136,7 +141,6 @@ static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory {
             })],
             Permits::NOBODY,
         )),
-        out: RefCell::new([0; ON_WIRE]),
         changed: Changed::new(),
         random: RefCell::new(Random::UNSET),
     },
@@ -187,7 +191,7 @@ impl Relay {
         self.memory.shared.random.get_mut().number()
     }
 
-    /// Relays for ever. Each connection with a node is a task of its own.
+    /// Relays for ever. Nodes are served by a task of their own.
     pub async fn run(
         self,
         spawner: Spawner,
@@ -203,17 +207,9 @@ impl Relay {
             lines,
         } = memory;
         let shared = &*shared;
-        for (link, line) in lines.iter_mut().enumerate() {
-            let serve = Serve {
-                shared,
-                link,
-                stack,
-                port: settings.port,
-            };
-            // There are as many as are spawned.
-            if let Ok(task) = links::task(serve, line) {
-                spawner.spawn(task);
-            }
+        // There is one relay, so it is spawned once.
+        if let Ok(task) = links::task(shared, stack, settings.port, lines) {
+            spawner.spawn(task);
         }
         let follow = Follow { shared, settings };
         follow.run(uplink, line, stack, key, wanted).await
@@ -303,10 +299,10 @@ impl Follow {
             });
             match select(read, wait).await {
                 Either::First(Ok(0) | Err(_)) => return Lost::Network,
-                Either::First(Ok(_)) => self.shared.changed.sender().send(()),
+                Either::First(Ok(_)) => self.shared.changed.signal(()),
                 // The deadline may be that of a packet for which there was no room.
                 Either::Second(()) if links::room(io) < ON_WIRE => {
-                    if links::until_sent(io).await.is_err() {
+                    if io.flush().await.is_err() {
                         return Lost::Network;
                     }
                 }
@@ -317,13 +313,13 @@ impl Follow {
 
     /// Hands the next packet to the network, in which there is room; whether there was one. `None` if the network is gone.
     fn send(&self, uplink: &mut Up, io: &mut TcpSocket<'_>) -> Option<bool> {
-        let mut out = self.shared.out.borrow_mut();
+        let mut out = [0; ON_WIRE];
         let mut relayed = self.shared.relayed.borrow_mut();
         let relay = relayed.relay_mut();
-        let bytes = uplink.poll_output(relay.tracks_mut(), now(), &mut *out);
+        let bytes = uplink.poll_output(relay.tracks_mut(), now(), &mut out);
         let len = match bytes.map(<[u8]>::len) {
             None => uplink
-                .report(relay.restarts_mut(), &mut *out)
+                .report(relay.restarts_mut(), &mut out)
                 .map(<[u8]>::len),
             len => len,
         };

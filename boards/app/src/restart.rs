@@ -6,6 +6,7 @@ use core::fmt::{self, Write};
 
 pub use ringwatch_core::link::frame::Cause;
 use ringwatch_core::link::frame::{MAX_DETAIL, Restart};
+use static_cell::StaticCell;
 
 /// How much of a reason is kept: as much as can be reported.
 const TEXT: usize = MAX_DETAIL;
@@ -57,6 +58,12 @@ impl Note {
             cause: cause as u32,
             ..Self::BLANK
         }
+    }
+
+    /// The note in a place of its own, for as long as the board runs: it is long, and is looked at more than once. There is one note.
+    pub fn placed(self) -> &'static Self {
+        static PLACE: StaticCell<Note> = StaticCell::new();
+        PLACE.try_init(self).map_or(&Self::BLANK, |note| note)
     }
 
     /// What is to be reported of it, if it says anything: it led to the start with this number.

@@ -1,6 +1,7 @@
 //! Reaching a server or a relay: what a node and a relay do alike.
 
 use core::fmt;
+use core::time::Duration;
 
 use embassy_net::Ipv4Address;
 use embassy_net::tcp::TcpSocket;
@@ -11,11 +12,11 @@ use ringwatch_core::predicate::Scope;
 use ringwatch_settings::{Endpoint, Watch};
 
 /// How long the network may take to connect.
-pub(crate) const CONNECT: embassy_time::Duration = embassy_time::Duration::from_secs(10);
+pub(crate) const CONNECT: Duration = Duration::from_secs(10);
 
 /// Connects; from then on the link itself watches for silence.
 pub(crate) async fn dial(socket: &mut TcpSocket<'_>, endpoint: &Endpoint) -> Result<(), Lost> {
-    socket.set_timeout(Some(CONNECT));
+    socket.set_timeout(Some(ticks(CONNECT)));
     let address = Ipv4Address::from(endpoint.address);
     let connected = socket.connect((address, endpoint.port)).await;
     connected.map_err(|_| Lost::NoConnection)?;
@@ -24,17 +25,21 @@ pub(crate) async fn dial(socket: &mut TcpSocket<'_>, endpoint: &Endpoint) -> Res
 }
 
 /// How long the other end may take to hear the last words.
-const GOODBYE: embassy_time::Duration = embassy_time::Duration::from_secs(2);
+pub(crate) const GOODBYE: Duration = Duration::from_secs(2);
+
+fn ticks(duration: Duration) -> embassy_time::Duration {
+    embassy_time::Duration::from_millis(duration.as_millis() as u64)
+}
 
 /// Gives a connection up, so that the socket can be used again. A session that has ended by itself may have said why, which is sent first.
 pub(crate) async fn hang_up(socket: &mut TcpSocket<'_>, lost: Lost) {
     if matches!(lost, Lost::Ended(_)) {
         socket.close();
-        let _ = embassy_time::with_timeout(GOODBYE, socket.flush()).await;
+        let _ = embassy_time::with_timeout(ticks(GOODBYE), socket.flush()).await;
     }
     socket.abort();
     // Whoever is still there is told, if there is a way.
-    let _ = embassy_time::with_timeout(CONNECT, socket.flush()).await;
+    let _ = embassy_time::with_timeout(ticks(CONNECT), socket.flush()).await;
 }
 
 /// Says why the board has restarted, if it did so by itself.

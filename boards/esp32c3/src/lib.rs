@@ -92,7 +92,7 @@ pub fn start(spawner: Spawner, wifi: Wifi<'static>) -> Board<Kept, Interface<'st
     let mut noise = [0; 32];
     Rng::new().read(&mut noise);
     Board {
-        restarted,
+        restarted: restarted.placed(),
         flash: Part::new(FlashStorage::new(p.FLASH), KEPT.0, KEPT.1),
         network: interfaces.station,
         drive: |setpoint| LIGHT.set(setpoint),

@@ -50,7 +50,7 @@ pub(crate) fn main() {
 /// Flash is memory, and the operating system knows why the program was started.
 fn board(network: TunTapDevice) -> Board<Simulated, TunTapDevice> {
     Board {
-        restarted: Note::BLANK,
+        restarted: &Note::BLANK,
         flash: Simulated::new(Box::leak(vec![0; 4 * PAGE].into_boxed_slice())),
         network,
         drive: |_| {},

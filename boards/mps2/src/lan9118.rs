@@ -48,6 +48,8 @@ const READ: u32 = 1 << 30;
 /// The longest frame, without its checksum, which is 4 bytes.
 const FRAME: usize = 1514;
 const CHECKSUM: usize = 4;
+/// A frame and its checksum, in whole words.
+const ROOM: usize = (FRAME + CHECKSUM).next_multiple_of(4);
 
 static WAKER: AtomicWaker = AtomicWaker::new();
 
@@ -99,11 +101,8 @@ fn read_phy(register: u32) -> u32 {
 /// The board's Ethernet.
 pub struct Lan9118 {
     address: [u8; 6],
-    /// A frame and its checksum, in whole words.
-    received: [u8; FRAME + CHECKSUM + 2],
-    /// 0 if there is none.
-    received_len: usize,
-    to_send: [u8; FRAME + 2],
+    /// Of the frame that is in front, with its checksum; 0 if there is none.
+    received: usize,
 }
 
 impl Lan9118 {
@@ -135,30 +134,22 @@ impl Lan9118 {
         unmask(Interrupt::Ethernet);
         Some(Self {
             address: [a, b, c, d, e, f],
-            received: [0; FRAME + CHECKSUM + 2],
-            received_len: 0,
-            to_send: [0; FRAME + 2],
+            received: 0,
         })
     }
 
-    /// Takes a good frame out of the FIFO, if there is one; bad ones are thrown away.
-    fn pull(&mut self) -> bool {
-        while self.received_len == 0 && (read(RECEIVE_FIFO) >> 16) & 0xff != 0 {
+    /// Whether there is a good frame; bad ones, and those that are too long, are thrown away.
+    fn look(&mut self) -> bool {
+        while self.received == 0 && (read(RECEIVE_FIFO) >> 16) & 0xff != 0 {
             let status = read(RECEIVE_STATUS);
             let len = (status >> 16 & 0x3fff) as usize;
-            let good = status & 1 << 15 == 0 && (CHECKSUM..=FRAME + CHECKSUM).contains(&len);
-            let mut places = self.received.chunks_mut(4);
-            for _ in 0..len.div_ceil(4) {
-                let word = read(RECEIVED).to_le_bytes();
-                let place = places.next().filter(|_| good);
-                let bytes = place.into_iter().flatten().zip(word);
-                bytes.for_each(|(place, byte)| *place = byte);
-            }
-            if good {
-                self.received_len = len - CHECKSUM;
+            if status & 1 << 15 == 0 && (CHECKSUM..=FRAME + CHECKSUM).contains(&len) {
+                self.received = len;
+            } else {
+                pull(len, &mut []);
             }
         }
-        self.received_len != 0
+        self.received != 0
     }
 
     fn can_send(&mut self) -> bool {
@@ -169,31 +160,43 @@ impl Lan9118 {
     }
 }
 
-/// A frame that has come.
-pub struct Received<'a> {
-    frame: &'a mut [u8],
-    len: &'a mut usize,
-}
-
-impl RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, with: F) -> R {
-        let len = core::mem::take(self.len);
-        with(self.frame.get_mut(..len).unwrap_or_default())
+/// Takes a frame out of the FIFO, as much of it as there is room for.
+fn pull(len: usize, frame: &mut [u8]) {
+    let mut places = frame.chunks_mut(4);
+    for _ in 0..len.div_ceil(4) {
+        let word = read(RECEIVED).to_le_bytes();
+        let bytes = places.next().into_iter().flatten().zip(word);
+        bytes.for_each(|(place, byte)| *place = byte);
     }
 }
 
-/// A place for a frame to send.
-pub struct ToSend<'a>(&'a mut [u8]);
+/// A frame that has come, and is still in the FIFO. Its length is taken with it.
+///
+/// Frames are on the stack, and only while they are looked at: other things take more of it, at other times.
+pub struct Received<'a>(&'a mut usize);
 
-impl TxToken for ToSend<'_> {
+impl RxToken for Received<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, with: F) -> R {
+        let len = core::mem::take(self.0);
+        let mut frame = [0; ROOM];
+        pull(len, &mut frame);
+        with(frame.get_mut(..len - CHECKSUM).unwrap_or_default())
+    }
+}
+
+/// A place in the FIFO for a frame to send.
+pub struct ToSend;
+
+impl TxToken for ToSend {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, with: F) -> R {
         const FIRST_AND_LAST: u32 = 1 << 13 | 1 << 12;
         // The network stack asks for no more than was said to be possible.
         let len = len.min(FRAME);
-        let done = with(self.0.get_mut(..len).unwrap_or_default());
+        let mut frame = [0; ROOM];
+        let done = with(frame.get_mut(..len).unwrap_or_default());
         write(TO_SEND, FIRST_AND_LAST | len as u32);
         write(TO_SEND, len as u32);
-        for word in self.0.chunks_exact(4).take(len.div_ceil(4)) {
+        for word in frame.chunks_exact(4).take(len.div_ceil(4)) {
             write(
                 TO_SEND,
                 u32::from_le_bytes(word.try_into().unwrap_or_default()),
@@ -206,15 +209,15 @@ impl TxToken for ToSend<'_> {
 
 impl Driver for Lan9118 {
     type RxToken<'a> = Received<'a>;
-    type TxToken<'a> = ToSend<'a>;
+    type TxToken<'a> = ToSend;
 
-    fn receive(&mut self, context: &mut Context<'_>) -> Option<(Received<'_>, ToSend<'_>)> {
-        if !self.pull() {
+    fn receive(&mut self, context: &mut Context<'_>) -> Option<(Received<'_>, ToSend)> {
+        if !self.look() {
             WAKER.register(context.waker());
             write(INTERRUPT_STATUS, FRAME_CAME);
             write(INTERRUPT_ENABLE, FRAME_CAME | CABLE);
             // What came in between has caused no interrupt.
-            if !self.pull() {
+            if !self.look() {
                 return None;
             }
         }
@@ -222,19 +225,15 @@ impl Driver for Lan9118 {
             context.waker().wake_by_ref();
             return None;
         }
-        let received = Received {
-            frame: &mut self.received,
-            len: &mut self.received_len,
-        };
-        Some((received, ToSend(&mut self.to_send)))
+        Some((Received(&mut self.received), ToSend))
     }
 
-    fn transmit(&mut self, context: &mut Context<'_>) -> Option<ToSend<'_>> {
+    fn transmit(&mut self, context: &mut Context<'_>) -> Option<ToSend> {
         if !self.can_send() {
             context.waker().wake_by_ref();
             return None;
         }
-        Some(ToSend(&mut self.to_send))
+        Some(ToSend)
     }
 
     fn link_state(&mut self, _: &mut Context<'_>) -> LinkState {

@@ -36,7 +36,7 @@ pub fn board() -> Board<Simulated, &'static mut Lan9118> {
     // In a static, since tasks move what they are given more than once, and each move is a copy in their memory.
     static NETWORK: StaticCell<Lan9118> = StaticCell::new();
     Board {
-        restarted: restart::note(),
+        restarted: restart::note().placed(),
         flash: flash::take().expect("it is taken once"),
         network: NETWORK.init(Lan9118::start().expect("QEMU has it")),
         drive: |_| {},

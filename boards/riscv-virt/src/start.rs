@@ -31,7 +31,7 @@ pub fn board() -> Board<Simulated, &'static mut Ethernet> {
     // In a static, since tasks move what they are given more than once, and each move is a copy in their memory.
     static NETWORK: StaticCell<Ethernet> = StaticCell::new();
     Board {
-        restarted: restart::note(),
+        restarted: restart::note().placed(),
         flash: flash::take().expect("it is taken once"),
         network: NETWORK.init(Ethernet::start().expect("QEMU has it")),
         drive: |_| {},

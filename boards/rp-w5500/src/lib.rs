@@ -81,7 +81,7 @@ pub async fn start(spawner: Spawner) -> Board<Kept, Device<'static>> {
     let mut noise = [0; 32];
     RoscRng.fill_bytes(&mut noise);
     Board {
-        restarted,
+        restarted: restarted.placed(),
         flash: Part::new(flash, FLASH_SIZE as u32 - KEPT, KEPT),
         network,
         drive: |setpoint| LIGHT.set(setpoint),

@@ -15,7 +15,8 @@ pub mod provision;
 pub use block::{Block, Unset};
 
 use heapless::Vec;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The most addresses of an upstream.
 pub const MAX_UPSTREAM: usize = 4;
@@ -66,14 +67,41 @@ pub struct RelaySettings<'a> {
 pub struct Permit<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its key.
-    pub key: [u8; 32],
+    /// Its key, which stays where it is: in flash.
+    #[serde(borrow)]
+    pub key: Key<'a>,
     /// Of this namespace only.
     pub namespace: &'a str,
     /// What the labels must be.
     pub labels: &'a str,
     /// What the fields must be.
     pub fields: &'a str,
+}
+
+/// A key, where somebody else keeps it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Key<'a>(pub &'a [u8; 32]);
+
+impl core::fmt::Debug for Key<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+impl Serialize for Key<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = <&[u8]>::deserialize(deserializer)?;
+        let key = bytes
+            .try_into()
+            .map_err(|_| D::Error::custom("a key has 32 bytes"))?;
+        Ok(Self(key))
+    }
 }
 
 /// How a board gets an address.

@@ -36,7 +36,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{BLANK, CRC, HEAD, MARK};
-use crate::{Endpoint, Network, Permit, RelaySettings, Settings, Watch, Wifi};
+use crate::{Endpoint, Key, Network, Permit, RelaySettings, Settings, Watch, Wifi};
 
 /// Why an image could not be filled: one message for the person at the terminal.
 #[derive(Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl Serve {
     fn settings<'a>(
         &'a self,
         board: Settings<'a>,
-        keys: &[[u8; 32]],
+        keys: &'a [[u8; 32]],
     ) -> Result<RelaySettings<'a>, Failure> {
         if board.watch.projection.is_empty() {
             let why = "a relay has no place for whole objects: list the fields to keep";
@@ -168,7 +168,7 @@ impl Serve {
             check_name("serve.node.name", &node.name)?;
             let permit = Permit {
                 name: &node.name,
-                key: *key,
+                key: Key(key),
                 namespace: &node.namespace,
                 labels: &node.labels,
                 fields: &node.fields,

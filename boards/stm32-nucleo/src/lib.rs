@@ -98,7 +98,7 @@ pub fn start(spawner: Spawner) -> Board<Kept, Device> {
     spawner.spawn(stack_task().expect("it is spawned once"));
     let kept_at = FLASH_SIZE as u32 - chip::KEPT;
     Board {
-        restarted,
+        restarted: restarted.placed(),
         flash: Part::new(Flash::new_blocking(p.FLASH), kept_at, chip::KEPT),
         network,
         drive: |setpoint| LIGHT.set(setpoint),

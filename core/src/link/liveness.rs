@@ -5,11 +5,11 @@ use core::time::Duration;
 use crate::time::Instant;
 
 /// Pings after half the silence that is tolerated, gives up after all of it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Liveness {
     heard: Instant,
-    /// Zero if any silence is tolerated.
-    silence: Duration,
+    /// In milliseconds; 0 if any is tolerated.
+    silence: u32,
     pinged: bool,
 }
 
@@ -21,10 +21,10 @@ pub(super) enum Pulse {
 }
 
 impl Liveness {
-    pub(super) const fn new(silence: Duration, now: Instant) -> Self {
+    pub(super) fn new(silence: Duration, now: Instant) -> Self {
         Self {
             heard: now,
-            silence,
+            silence: u32::try_from(silence.as_millis()).unwrap_or(u32::MAX),
             pinged: false,
         }
     }
@@ -41,7 +41,7 @@ impl Liveness {
     pub(super) fn pulse(&self, now: Instant) -> Pulse {
         if now < self.deadline() {
             Pulse::Fine
-        } else if now >= self.heard + self.silence {
+        } else if now >= self.after(self.silence) {
             Pulse::Gone
         } else {
             Pulse::Ping
@@ -50,12 +50,14 @@ impl Liveness {
 
     /// When to look again.
     pub(super) fn deadline(&self) -> Instant {
-        if self.silence.is_zero() {
-            Instant::NEVER
-        } else if self.pinged {
-            self.heard + self.silence
-        } else {
-            self.heard + self.silence / 2
+        match self.silence {
+            0 => Instant::NEVER,
+            silence if self.pinged => self.after(silence),
+            silence => self.after(silence / 2),
         }
+    }
+
+    fn after(&self, silence: u32) -> Instant {
+        self.heard + Duration::from_millis(silence.into())
     }
 }

@@ -9,34 +9,37 @@
 //! A session buffers nothing but one packet and one event: what a node has not been sent yet stays where the source keeps it. A
 //! node that is slow falls behind alone, and hears of it.
 
+mod asked;
 mod fill;
-mod handshake;
+mod greeting;
 mod known;
 mod local;
 mod restarts;
 mod source;
+mod state;
 mod subscription;
 
+pub use asked::{Asked, MAX_FIELDS, MAX_PROJECTION, Parsed, Texts};
 pub use known::KnownNode;
 pub use local::{Local, LocalReader, LocalWatch, Selecting, Shelf};
 pub use restarts::{Reported, Restarts};
-pub use source::{Access, Admission, Begin, Change, Content, OpenError, Request, Source, Step};
-pub use subscription::{MAX_FIELDS, MAX_PROJECTION};
+pub use source::{
+    Access, Admission, Begin, Change, Content, Name, OpenError, Request, Source, Step,
+};
 
+use core::ops::Range;
 use core::time::Duration;
 
-use super::dictionary::Sent;
 use super::ended::Ended;
-use super::frame::{Code, Control, Frame};
-use super::hello::{self, MAX_ANSWER, MAX_NAME, OLDEST, Offer, RESTARTS};
-use super::liveness::{Liveness, Pulse};
-use super::seal::{Seal, Seed};
-use super::wire::{self, Framing, Receiver, Sender};
+use super::frame::Code;
+use super::hello::{self, MAX_HELLO, MIN_PACKET};
+use super::liveness::Liveness;
+use super::seal::Seed;
+use super::wire::{Framing, Receiver, Sender};
 use crate::room::{InPlace, Room};
-use crate::slots::Place;
 use crate::time::Instant;
-use fill::{Context, Held, Packet};
-use subscription::{Stage, Subscription};
+use greeting::{Greeted, Greeting, Refused};
+use state::{Phase, State};
 
 /// How a session behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +64,8 @@ impl Default for Config {
 
 /// One session with one node.
 ///
-/// `W` and `H` are the [`Source`]'s watch and held object; `SUBS` is the most subscriptions, `PACKET` the longest packet in bytes
-/// (at least 512), `KEYS` the most keys that are sent only once. With an allocator, `R` may be a [`Room`] in which subscriptions and packets take memory only
+/// `W` and `H` are the [`Source`]'s watch and held object; `SUBS` is the most subscriptions, `PACKET` the longest packet in bytes that a node
+/// may send after its first one (at least 128), `KEYS` the most keys that are sent only once; `N` is what [`Access`] gives for a name. With an allocator, `R` may be a [`Room`] in which subscriptions and packets take memory only
 /// while there are any.
 ///
 /// The caller moves bytes: [`receive`](Self::receive) what has come, and [`poll_output`](Self::poll_output) until there is nothing, after
@@ -74,50 +77,27 @@ pub struct Session<
     const PACKET: usize,
     const KEYS: usize,
     R: Room = InPlace,
+    N = Name,
 > {
-    receiver: Receiver<PACKET, R>,
     sender: Sender,
-    state: State<W, H, SUBS, KEYS, R>,
+    part: Part<W, H, SUBS, PACKET, KEYS, R, N>,
 }
 
-/// All but what moves bytes.
-struct State<W, H, const SUBS: usize, const KEYS: usize, R: Room> {
-    phase: Phase,
-    /// Which both ends speak, once it is open.
-    version: u8,
-    seal: Seal,
-    /// What the node is called, once it has said so.
-    name: heapless::String<MAX_NAME, u8>,
-    offer: Offer,
-    longest: u16,
-    liveness: Liveness,
-    /// Whether a packet has opened since the handshake, so that the node is surely there.
-    is_present: bool,
-    pong: Option<u32>,
-    /// Of which restart the node is to be told that it is noted.
-    noted: Option<u32>,
-    subs: [Place<R::Part<Subscription<W>>>; SUBS],
-    /// A subscription for which there is no place: sub and round.
-    refused: Option<(u8, u8)>,
-    /// Whose turn it is to begin a packet.
-    turn: usize,
-    held: Option<Held<H>>,
-    dictionary: Sent<KEYS>,
+/// How far a session has come, and what it needs for that.
+enum Part<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room, N> {
+    /// The node has not said hello.
+    Greeting(Greeting<R>),
+    /// It has, and is to be told that it is not let in.
+    Refused(Refused<N>),
+    Talking(Talking<W, H, SUBS, PACKET, KEYS, R, N>),
+    /// It has ended before it began, with whoever this was.
+    Over(Ended, Option<N>),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Phase {
-    /// The node has not said hello; it has until then. The seed is for the answer.
-    Hello {
-        until: Instant,
-        seed: Seed,
-    },
-    /// This is the answer to it, and then it is open or over.
-    Answer(heapless::Vec<u8, MAX_ANSWER, u8>, Option<Ended>),
-    Open,
-    /// To say goodbye.
-    Closing(Code),
-    Over(Ended),
+/// A session that has begun.
+struct Talking<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room, N> {
+    receiver: Receiver<PACKET, R>,
+    state: State<W, H, SUBS, KEYS, R, N>,
 }
 
 impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
@@ -129,71 +109,130 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize>
     }
 }
 
-impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
-    Session<W, H, SUBS, PACKET, KEYS, R>
+impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R, N>
+    Session<W, H, SUBS, PACKET, KEYS, R, N>
+where
+    R: Room,
+    N: AsRef<str> + Clone,
 {
+    /// The longest packet that is sent, whatever the node takes and the caller has room for.
+    const LONGEST: usize = if PACKET > MAX_HELLO {
+        PACKET
+    } else {
+        MAX_HELLO
+    };
+
     /// A session that waits for its node, in a room of the caller's choice.
     pub fn begin(config: Config, seed: Seed, now: Instant) -> Self {
         const {
-            assert!(PACKET >= hello::MAX_HELLO, "a Hello would not fit");
+            assert!(
+                PACKET >= MIN_PACKET,
+                "nodes may send packets of this length"
+            );
             assert!(
                 SUBS > 0 && SUBS <= 256,
                 "subscriptions are numbered by a byte"
             );
         }
         Self {
-            receiver: Receiver::new(config.framing),
             sender: Sender::new(config.framing),
-            state: State {
-                phase: Phase::Hello {
-                    until: now + config.patience,
-                    seed: seed.clone(),
-                },
-                version: OLDEST,
-                seal: Seal::Plain,
-                dictionary: Sent::new(seed.hash_key()),
-                name: heapless::String::new(),
-                offer: Offer {
-                    packet: 0,
-                    object: 0,
-                    keys: 0,
-                    key_len: 0,
-                },
-                longest: wire::longest_in(config.framing, PACKET),
+            part: Part::Greeting(Greeting {
+                receiver: Receiver::new(config.framing),
+                until: now + config.patience,
+                seed,
                 liveness: Liveness::new(config.silence, now),
-                is_present: false,
-                pong: None,
-                noted: None,
-                subs: [const { Place::Free }; SUBS],
-                refused: None,
-                turn: 0,
-                held: None,
-            },
+            }),
         }
     }
 
     /// Takes in bytes, in whatever pieces they come.
-    pub fn receive<S>(&mut self, mut bytes: &[u8], access: &impl Access, source: &S, now: Instant)
+    pub fn receive<A, S>(&mut self, mut bytes: &[u8], access: &A, source: &S, now: Instant)
     where
+        A: Access<Name = N>,
         S: Source<Watch = W, Held = H>,
     {
-        let state = &mut self.state;
+        if let Part::Greeting(_) = self.part {
+            self.greet(&mut bytes, access, source, now);
+        }
+        let Part::Talking(Talking { receiver, state }) = &mut self.part else {
+            return;
+        };
+        // Who has not heard the answer has nothing to say yet; and it is where a packet would be.
+        if let Phase::Answer(_) = state.phase {
+            if !bytes.is_empty() {
+                state.phase = Phase::Over(Ended::Here(Code::Protocol));
+            }
+            return;
+        }
         while !matches!(state.phase, Phase::Over(_) | Phase::Closing(_)) {
-            let lenient = matches!(state.phase, Phase::Hello { .. });
-            let packet = match self.receiver.take(&mut bytes, lenient) {
-                Ok(Some(packet)) => packet,
+            match receiver.take(&mut bytes, false) {
+                Ok(Some(packet)) => state.packet(packet, access, source, now),
                 Ok(None) => return,
-                Err(error) => {
-                    state.phase = Phase::Over(Ended::Wire(error));
-                    return;
-                }
-            };
-            match &state.phase {
-                Phase::Hello { seed, .. } => {
-                    let seed = seed.clone();
-                    state.hello(packet, &seed, access, source, now);
-                }
-                _ => state.packet(packet, access, source, now),
+                Err(error) => state.phase = Phase::Over(Ended::Wire(error)),
+            }
+        }
+    }
+
+    /// Takes in the first packet, if all of it has come. Apart, for the stack's sake: what is needed for that is needed once.
+    #[inline(never)]
+    fn greet<A, S>(&mut self, bytes: &mut &[u8], access: &A, source: &S, now: Instant)
+    where
+        A: Access<Name = N>,
+        S: Source<Watch = W, Held = H>,
+    {
+        let mut opened = [0; MAX_HELLO];
+        let frames = self.open(bytes, access, &mut opened, now);
+        let (Some(frames), Part::Talking(Talking { state, .. })) = (frames, &mut self.part) else {
+            return;
+        };
+        let frames = opened.get(frames).unwrap_or_default();
+        if let Err(code) = state.frames(frames, true, access, source, now) {
+            let name = Some(state.name.clone());
+            self.part = Part::Refused(Refused { code, name });
+        }
+    }
+
+    /// Opens the first packet and prepares the answer to it; where its frames are in what was opened. Apart, since the handshake is long and over when the frames are looked at.
+    #[inline(never)]
+    fn open<A: Access<Name = N>>(
+        &mut self,
+        bytes: &mut &[u8],
+        access: &A,
+        opened: &mut [u8; MAX_HELLO],
+        now: Instant,
+    ) -> Option<Range<usize>> {
+        let Part::Greeting(greeting) = &mut self.part else {
+            return None;
+        };
+        // What a serial line has picked up before is not the node's fault.
+        let greeted = match greeting.receiver.take(bytes, true) {
+            Ok(Some(packet)) => Greeted::read(packet, &greeting.seed, access, opened),
+            Ok(None) => return None,
+            Err(error) => {
+                self.part = Part::Over(Ended::Wire(error), None);
+                return None;
+            }
+        };
+        let greeted = match greeted {
+            Ok(greeted) => greeted,
+            Err(refused) => {
+                self.part = Part::Refused(refused);
+                return None;
+            }
+        };
+        // Where room for the first packet was.
+        let mut receiver = Receiver::after(&greeting.receiver);
+        let secret = greeting.seed.hash_key();
+        let mut state = State::new(&greeted, secret, receiver.longest(), greeting.liveness);
+        match state.answer(greeted.handshake, receiver.spare(), now) {
+            Ok(()) => {
+                self.part = Part::Talking(Talking { receiver, state });
+                Some(greeted.frames)
+            }
+            Err(code) => {
+                let name = Some(greeted.name);
+                self.part = Part::Refused(Refused { code, name });
+                None
             }
         }
     }
@@ -209,288 +248,95 @@ impl<W, H, const SUBS: usize, const PACKET: usize, const KEYS: usize, R: Room>
     where
         S: Source<Watch = W, Held = H>,
     {
-        let state = &mut self.state;
-        state.look_at_the_clock(now);
-        self.sender
-            .send::<R, PACKET>(out, |place| state.next_packet(place, source, now))
+        let (sender, most) = (&mut self.sender, Self::LONGEST);
+        match &mut self.part {
+            Part::Greeting(greeting) => {
+                if now >= greeting.until {
+                    self.close(Code::Silent);
+                }
+                None
+            }
+            Part::Refused(Refused { code, name }) => {
+                let code = *code;
+                self.part = Part::Over(Ended::Here(code), name.take());
+                sender.send::<R, PACKET>(most, out, |place| hello::write_refusal(code, place))
+            }
+            Part::Talking(Talking { receiver, state }) => {
+                if let Phase::Answer(len) = state.phase {
+                    let answer = sender.send::<R, PACKET>(most, out, |place| {
+                        let answer = receiver.spare().get(..usize::from(len))?;
+                        place.get_mut(..answer.len())?.copy_from_slice(answer);
+                        Some(answer.len())
+                    })?;
+                    receiver.give_up();
+                    state.phase = Phase::Open;
+                    return Some(answer);
+                }
+                state.look_at_the_clock(now);
+                sender.send::<R, PACKET>(most, out, |place| state.next_packet(place, source, now))
+            }
+            Part::Over(..) => None,
+        }
     }
 
     /// When to call [`poll_output`](Self::poll_output) although nothing has happened; [`Instant::NEVER`] if then only.
     pub fn next_deadline(&self) -> Instant {
-        let state = &self.state;
-        match state.phase {
-            Phase::Hello { until, .. } => until,
-            Phase::Over(_) => Instant::NEVER,
-            Phase::Answer(..) | Phase::Closing(_) => Instant::from_millis(0),
-            Phase::Open => {
-                let subs = state.subs.iter().filter_map(Place::as_ref);
-                subs.map(|subscription| subscription.deadline())
-                    .fold(state.liveness.deadline(), Instant::min)
-            }
+        match &self.part {
+            Part::Greeting(greeting) => greeting.until,
+            Part::Refused(_) => Instant::from_millis(0),
+            Part::Talking(Talking { state, .. }) => state.next_deadline(),
+            Part::Over(..) => Instant::NEVER,
         }
     }
 
     /// Says goodbye with the next output, after which the session has ended.
     pub fn close(&mut self, code: Code) {
-        self.state.close(code);
+        let ended = Ended::Here(code);
+        match &mut self.part {
+            Part::Greeting(_) => self.part = Part::Over(ended, None),
+            Part::Refused(it) => self.part = Part::Over(ended, it.name.take()),
+            Part::Talking(Talking { state, .. }) => state.close(code),
+            Part::Over(..) => {}
+        }
     }
 
     /// How the session has ended, if it has.
     pub fn ended(&self) -> Option<Ended> {
-        match self.state.phase {
-            Phase::Over(ended) => Some(ended),
-            _ => None,
+        match &self.part {
+            Part::Greeting(_) | Part::Refused(_) => None,
+            Part::Talking(Talking { state, .. }) => match state.phase {
+                Phase::Over(ended) => Some(ended),
+                _ => None,
+            },
+            Part::Over(ended, _) => Some(*ended),
         }
     }
 
     /// The node, once it has proved who it is. Before, somebody might have repeated what it once said.
     pub fn node(&self) -> Option<&str> {
-        self.state.is_present.then_some(self.state.name.as_str())
+        match &self.part {
+            Part::Talking(Talking { state, .. }) if state.is_present => Some(state.name.as_ref()),
+            _ => None,
+        }
     }
 
     /// What the node calls itself, proved or not; empty before it has said so. For taking rights away, not for giving them.
     pub fn name(&self) -> &str {
-        &self.state.name
+        match &self.part {
+            Part::Greeting(_) => "",
+            Part::Refused(Refused { name, .. }) | Part::Over(_, name) => {
+                name.as_ref().map_or("", N::as_ref)
+            }
+            Part::Talking(Talking { state, .. }) => state.name.as_ref(),
+        }
     }
 
     /// The watch of a subscription, for a source that wants to know who reads.
     pub fn watch(&self, sub: u8) -> Option<&W> {
-        let subscription = self.state.subs.get(usize::from(sub))?.as_ref()?;
+        let Part::Talking(Talking { state, .. }) = &self.part else {
+            return None;
+        };
+        let subscription = state.subs.get(usize::from(sub))?.as_ref()?;
         subscription.watch.as_ref()
-    }
-}
-
-impl<W, H, const SUBS: usize, const KEYS: usize, R: Room> State<W, H, SUBS, KEYS, R> {
-    fn close(&mut self, code: Code) {
-        match self.phase {
-            Phase::Open => self.phase = Phase::Closing(code),
-            Phase::Hello { .. } | Phase::Answer(..) => self.phase = Phase::Over(Ended::Here(code)),
-            Phase::Closing(_) | Phase::Over(_) => {}
-        }
-    }
-
-    fn look_at_the_clock(&mut self, now: Instant) {
-        match self.phase {
-            Phase::Hello { until, .. } if now >= until => {
-                self.phase = Phase::Over(Ended::Here(Code::Silent));
-            }
-            Phase::Open if self.liveness.pulse(now) == Pulse::Gone => self.close(Code::Silent),
-            _ => {}
-        }
-    }
-
-    fn packet<S: Source<Watch = W>>(
-        &mut self,
-        packet: &mut [u8],
-        access: &impl Access,
-        source: &S,
-        now: Instant,
-    ) {
-        let Ok(frames) = self.seal.open(packet) else {
-            self.phase = Phase::Over(Ended::Forged);
-            return;
-        };
-        self.liveness.hear(now);
-        self.is_present = true;
-        if let Err(code) = self.frames(frames, false, access, source, now) {
-            self.close(code);
-        }
-    }
-
-    /// Everything that a node may say. What comes with the Hello might be an old recording: only subscriptions then.
-    fn frames<S: Source<Watch = W>>(
-        &mut self,
-        mut frames: &[u8],
-        early: bool,
-        access: &impl Access,
-        source: &S,
-        now: Instant,
-    ) -> Result<(), Code> {
-        while !frames.is_empty() {
-            let (frame, rest) = Frame::decode(frames).map_err(|_| Code::Protocol)?;
-            frames = rest;
-            let Frame::Control(control) = frame else {
-                return Err(Code::Protocol);
-            };
-            match control {
-                Control::Subscribe(asked) => {
-                    self.drop_held(asked.sub);
-                    match self.subs.get_mut(usize::from(asked.sub)) {
-                        Some(place) => {
-                            // Opened where it stays: it is long, and stacks are short.
-                            *place = Place::Taken(R::make(Subscription::new(&asked, now)));
-                            if let Some(subscription) = place.as_mut() {
-                                subscription.open(&asked, &self.name, source, now);
-                            }
-                        }
-                        None if self.refused.is_none() => {
-                            self.refused = Some((asked.sub, asked.round));
-                        }
-                        // Who keeps asking does not listen.
-                        None => return Err(Code::Protocol),
-                    }
-                }
-                _ if early => return Err(Code::Protocol),
-                Control::Unsubscribe { sub } => {
-                    self.drop_held(sub);
-                    if let Some(place) = self.subs.get_mut(usize::from(sub)) {
-                        *place = Place::Free;
-                    }
-                }
-                Control::Credit { sub, bytes } => {
-                    if let Some(subscription) = self.sub(sub) {
-                        subscription.grant(bytes);
-                    }
-                }
-                Control::Buckets { sub, digests } => {
-                    if let Some(subscription) = self.sub(sub) {
-                        subscription.compare(digests, source, now);
-                    }
-                }
-                Control::Ping { token } => self.pong = Some(token),
-                Control::Pong { .. } => {}
-                Control::Restarted(restart) if self.version >= RESTARTS => {
-                    if access.restarted(&self.name, &restart) {
-                        self.noted = Some(restart.boot);
-                    }
-                }
-                Control::Goodbye { code } => {
-                    self.phase = Phase::Over(Ended::ByPeer(code));
-                    return Ok(());
-                }
-                _ => return Err(Code::Protocol),
-            }
-        }
-        Ok(())
-    }
-
-    fn sub(&mut self, sub: u8) -> Option<&mut Subscription<W>> {
-        let place = self.subs.get_mut(usize::from(sub))?;
-        place.as_mut().map(|subscription| &mut **subscription)
-    }
-
-    /// What was held for a subscription that is replaced is not wanted any more, unless a part of it is out already.
-    fn drop_held(&mut self, sub: u8) {
-        if self
-            .held
-            .as_ref()
-            .is_some_and(|held| held.item.sub == sub && held.sent == 0)
-        {
-            self.held = None;
-        }
-    }
-
-    /// Writes the next packet to send; its length.
-    fn next_packet<S>(&mut self, place: &mut [u8], source: &S, now: Instant) -> Option<usize>
-    where
-        S: Source<Watch = W, Held = H>,
-    {
-        match &self.phase {
-            Phase::Hello { .. } | Phase::Over(_) => None,
-            Phase::Answer(answer, ended) => {
-                let len = answer.len();
-                place.get_mut(..len)?.copy_from_slice(answer);
-                self.phase = ended.map_or(Phase::Open, Phase::Over);
-                Some(len)
-            }
-            Phase::Open | Phase::Closing(_) => {
-                let limit = usize::from(self.offer.packet)
-                    .min(place.len())
-                    .saturating_sub(self.seal.overhead());
-                match self.fill(place.get_mut(..limit)?, source, now) {
-                    0 => None,
-                    len => self.seal.seal(place, len),
-                }
-            }
-        }
-    }
-
-    /// Fills a packet; its length.
-    fn fill<S>(&mut self, buffer: &mut [u8], source: &S, now: Instant) -> usize
-    where
-        S: Source<Watch = W, Held = H>,
-    {
-        let mut packet = Packet::new(buffer);
-        // It is over when there is no room for a frame, which leaves what it was about for the next packet.
-        let _ = self.try_fill(&mut packet, source, now);
-        packet.len()
-    }
-
-    fn try_fill<S>(
-        &mut self,
-        packet: &mut Packet<'_>,
-        source: &S,
-        now: Instant,
-    ) -> Result<(), fill::Full>
-    where
-        S: Source<Watch = W, Held = H>,
-    {
-        let mut context = Context {
-            source,
-            dictionary: &mut self.dictionary,
-            object: self.offer.object as usize,
-            now,
-        };
-        // Not even the rest of an object, for a node whose key is no longer good.
-        if let Phase::Closing(code) = self.phase {
-            packet.control(&Control::Goodbye { code })?;
-            self.phase = Phase::Over(Ended::Here(code));
-            return Ok(());
-        }
-        // Parts come first: nothing may be between them.
-        if let Some(held) = &mut self.held {
-            let sub = usize::from(held.item.sub);
-            let subscription = self.subs.get_mut(sub).and_then(Place::as_mut);
-            let subscription = subscription.map(|subscription| &mut **subscription);
-            if !context.go_on(held, subscription, packet) {
-                return Ok(());
-            }
-            self.held = None;
-        }
-        if let Some(token) = self.pong {
-            packet.control(&Control::Pong { token })?;
-            self.pong = None;
-        }
-        if let Some(boot) = self.noted {
-            packet.control(&Control::Noted { boot })?;
-            self.noted = None;
-        }
-        if let Some((sub, round)) = self.refused {
-            packet.control(&Control::Failed {
-                sub,
-                round,
-                code: Code::TooMany,
-                detail: SUBS as u32,
-            })?;
-            self.refused = None;
-        }
-        if self.liveness.pulse(now) == Pulse::Ping {
-            packet.control(&Control::Ping { token: 0 })?;
-            self.liveness.note_ping();
-        }
-        let first = self.turn;
-        self.turn = (first + 1).checked_rem(SUBS).unwrap_or(0);
-        for subscription in self.subs.iter_mut().filter_map(Place::as_mut) {
-            subscription.marks_next = true;
-        }
-        for index in (first..SUBS).chain(0..first) {
-            let Some(place) = self.subs.get_mut(index) else {
-                continue;
-            };
-            let Some(subscription) = place.as_mut() else {
-                continue;
-            };
-            match context.fill(index as u8, subscription, packet) {
-                Ok(()) if matches!(subscription.stage, Stage::Failed { .. }) => {
-                    *place = Place::Free;
-                }
-                Ok(()) => {}
-                Err(held) => {
-                    self.held = held;
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
     }
 }

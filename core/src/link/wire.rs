@@ -119,6 +119,23 @@ impl<const N: usize, R: Room> Receiver<N, R> {
         }
     }
 
+    /// One for the rest of what comes to another, which is between packets.
+    pub(super) const fn after<const M: usize>(other: &Receiver<M, R>) -> Self {
+        let mut receiver = Self::new(other.framing);
+        receiver.number = other.number;
+        receiver
+    }
+
+    /// The buffer, while nothing is in it: between packets.
+    pub(super) fn spare(&mut self) -> &mut [u8; N] {
+        self.buffer.bytes()
+    }
+
+    /// What was put into the buffer is not needed any more.
+    pub(super) fn give_up(&mut self) {
+        self.buffer.give_up();
+    }
+
     pub(super) const fn longest(&self) -> u16 {
         longest_in(self.framing, N)
     }
@@ -276,15 +293,16 @@ impl Sender {
         Self { framing, number: 0 }
     }
 
-    /// Has `make` write a packet, and gives its bytes on the wire; `None` if there is none. The place that it is given is as long as `out` and `N` allow.
+    /// Has `make` write a packet, and gives its bytes on the wire; `None` if there is none. The place that it is given has at most `most` bytes, and as many as `out` allows.
     ///
-    /// On a stream a packet is made where it is sent from. On a serial line it is made elsewhere, since no byte of it stays where it was.
+    /// On a stream a packet is made where it is sent from. On a serial line it is made elsewhere, since no byte of it stays where it was, and has at most `N`.
     pub(super) fn send<'o, R: Room, const N: usize>(
         &mut self,
+        most: usize,
         out: &'o mut [u8],
         make: impl FnOnce(&mut [u8]) -> Option<usize>,
     ) -> Option<&'o [u8]> {
-        let longest = longest_out(self.framing, out.len()).min(N);
+        let longest = longest_out(self.framing, out.len()).min(most);
         let len = match self.framing {
             Framing::Stream => {
                 let (head, body) = out.split_at_mut_checked(LENGTH_LEN)?;
@@ -292,7 +310,7 @@ impl Sender {
                 head.copy_from_slice(&u16::try_from(len).ok()?.to_le_bytes());
                 LENGTH_LEN + len
             }
-            Framing::Serial => self.send_serial::<R, N>(longest, out, make)?,
+            Framing::Serial => self.send_serial::<R, N>(longest.min(N), out, make)?,
         };
         out.get(..len)
     }
@@ -364,7 +382,7 @@ mod tests {
     /// One packet on the wire, if there is room for it.
     fn write(sender: &mut Sender, packet: &[u8], room: usize) -> Option<Vec<u8>> {
         let mut out = std::vec![0; room];
-        let sent = sender.send::<InPlace, 1100>(&mut out, |place| {
+        let sent = sender.send::<InPlace, 1100>(1100, &mut out, |place| {
             place.get_mut(..packet.len())?.copy_from_slice(packet);
             Some(packet.len())
         });

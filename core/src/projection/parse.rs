@@ -106,6 +106,11 @@ impl<T: AsRef<str>, Q: AsRef<[Field]>> Projection<T, Q> {
         self.fields.as_ref().len()
     }
 
+    /// The text as it was given.
+    pub fn text(&self) -> &str {
+        self.text.as_ref()
+    }
+
     /// The same projection, borrowed; for code that should not depend on the table's capacity.
     #[must_use]
     pub fn view(&self) -> Projection<&str, &[Field]> {

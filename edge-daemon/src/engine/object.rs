@@ -51,10 +51,6 @@ impl Bytes for std::sync::Arc<[u8]> {
 #[derive(Debug, Clone)]
 pub struct Object<B> {
     bytes: B,
-    /// Whether the list that is coming in has named it. Only of use in the store.
-    pub(super) listed: bool,
-    /// In which group of changes it came, counted round and round: whose number is another was not in this one. Only of use in the store.
-    pub(super) group: u16,
 }
 
 /// Why something cannot be kept as an object.
@@ -166,8 +162,6 @@ impl<B: Bytes> Object<B> {
         });
         Ok(Self {
             bytes: bytes.ok_or(ObjectError::NoRoom)?,
-            listed: true,
-            group: 0,
         })
     }
 

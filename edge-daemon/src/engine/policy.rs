@@ -47,6 +47,12 @@ impl From<Refusal> for Code {
 pub struct Everybody<A>(pub A);
 
 impl<A: Access> Access for Everybody<A> {
+    type Name = A::Name;
+
+    fn name(&self, node: &str) -> Option<A::Name> {
+        self.0.name(node)
+    }
+
     fn admit(&self, node: &str, sealed: bool) -> ringwatch_core::link::serve::Admission {
         self.0.admit(node, sealed)
     }

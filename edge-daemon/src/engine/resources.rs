@@ -1,7 +1,7 @@
 //! A relay and its links in one value, whose size is known when it is built: every byte that the relay will use.
 
 use ringwatch_core::link::frame::Code;
-use ringwatch_core::link::serve::{Config, Session};
+use ringwatch_core::link::serve::{Access, Config, Session};
 use ringwatch_core::link::{Ended, Seed};
 use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::time::Instant;
@@ -15,8 +15,15 @@ use super::source::Watch;
 use super::track::Track;
 
 /// The session with one node.
-pub type Downlink<S, P, const SUBS: usize, const PACKET: usize, const KEYS: usize> =
-    Session<Watch<S, P>, Object<<S as Shape>::Bytes>, SUBS, PACKET, KEYS, <S as Shape>::Room>;
+pub type Downlink<S, P, const SUBS: usize, const PACKET: usize, const KEYS: usize> = Session<
+    Watch<S, P>,
+    Object<<S as Shape>::Bytes>,
+    SUBS,
+    PACKET,
+    KEYS,
+    <S as Shape>::Room,
+    <P as Access>::Name,
+>;
 
 /// A relay of `TRACKS` tracks that knows `NODES` nodes and has `LINKS` places for sessions with them.
 ///

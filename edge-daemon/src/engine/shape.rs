@@ -3,13 +3,14 @@
 use core::borrow::Borrow;
 
 use ringwatch_core::history;
-use ringwatch_core::link::serve::Reported;
+use ringwatch_core::link::serve::{Asked, Parsed, Reported};
 use ringwatch_core::object::{Change, Object as _};
 use ringwatch_core::room::{InPlace, Room};
 use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::store::Slot;
 
 use super::object::{Bytes, Object};
+use super::stored::Stored;
 
 /// The storage of a relay.
 pub trait Shape: Sized + 'static {
@@ -22,10 +23,12 @@ pub trait Shape: Sized + 'static {
         Self::Key::try_from(object.key().as_str()).ok()
     }
 
-    /// What a name or selector is kept in.
+    /// What a node asks for is kept as.
+    type Asked: Asked;
+    /// What a name of the relay's own is kept in.
     type Text: AsRef<str> + Clone + for<'t> TryFrom<&'t str>;
     /// The objects of a track.
-    type Objects: Slots<Slot<Self::Key, Object<Self::Bytes>>>;
+    type Objects: Slots<Slot<Self::Key, Stored<Self::Bytes>>>;
     /// The last changes of a track.
     type Changes: Slots<Place<history::Entry<Change<Object<Self::Bytes>>>>>;
     /// Where a session with a node keeps its large parts.
@@ -65,9 +68,10 @@ impl<
 {
     type Bytes = heapless::Vec<u8, BYTES>;
     type Key = heapless::String<KEY>;
+    type Asked = Parsed<heapless::String<TEXT>>;
     type Text = heapless::String<TEXT>;
     type Room = InPlace;
-    type Objects = [Slot<Self::Key, FixedObject<BYTES>>; OBJECTS];
+    type Objects = [Slot<Self::Key, Stored<Self::Bytes>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<FixedObject<BYTES>>>>; CHANGES];
     type Pending = [Place<Change<FixedObject<BYTES>>>; PENDING];
     type Restarts = [Place<Reported>; 4];
@@ -86,9 +90,10 @@ type HeapObject = Object<std::sync::Arc<[u8]>>;
 impl Shape for Heap {
     type Bytes = std::sync::Arc<[u8]>;
     type Key = Box<str>;
+    type Asked = Parsed<Box<str>>;
     type Text = Box<str>;
     type Room = Boxed;
-    type Objects = Box<[Slot<Self::Key, HeapObject>]>;
+    type Objects = Box<[Slot<Self::Key, Stored<Self::Bytes>>]>;
     type Changes = Box<[Place<history::Entry<Change<HeapObject>>>]>;
     type Pending = Box<[Place<Change<HeapObject>>]>;
     // Few nodes restart by themselves, so that these are not worth a setting.

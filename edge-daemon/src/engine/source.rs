@@ -6,11 +6,11 @@ use core::time::Duration;
 use ringwatch_core::digest::Digest;
 use ringwatch_core::link::frame::{Code, Origin, Restart};
 use ringwatch_core::link::serve::{
-    Access, Admission, Begin, LocalReader, OpenError, Request, Source, Step,
+    Access, Admission, Asked, Begin, LocalReader, OpenError, Request, Source, Step,
 };
-use ringwatch_core::predicate::{Matches, Predicate, Scope};
+use ringwatch_core::predicate::Matches;
+use ringwatch_core::projection::ProjectError;
 use ringwatch_core::revision::Revision;
-use ringwatch_core::selector::{FieldSelector, LabelSelector};
 use ringwatch_core::slots::{Place, Slots};
 use ringwatch_core::time::Instant;
 
@@ -23,30 +23,13 @@ use super::track::Track;
 
 /// What a node asks for and what it may have: it gets what is both.
 pub struct Filter<S: Shape, P: Policy> {
-    asked: Predicate<S::Text>,
+    asked: S::Asked,
     grant: P::Grant,
 }
 
 impl<S: Shape, P: Policy> Matches<Object<S::Bytes>> for Filter<S, P> {
     fn matches(&self, object: &Object<S::Bytes>) -> bool {
-        self.asked.matches(object) && P::permits(&self.grant, object)
-    }
-}
-
-impl<S: Shape, P: Policy> Filter<S, P> {
-    /// Owned selectors that mean the same, if they fit.
-    fn new(request: &Request<'_>, grant: P::Grant) -> Option<Self> {
-        let text = |text: &str| S::Text::try_from(text).ok();
-        let asked = Predicate {
-            scope: match request.scope {
-                Scope::Resource => Scope::Resource,
-                Scope::Namespace(namespace) => Scope::Namespace(text(namespace)?),
-                Scope::Object(key) => Scope::Object(text(key)?),
-            },
-            labels: LabelSelector::parse(text(request.labels.text())?).ok()?,
-            fields: FieldSelector::parse(text(request.fields.text())?).ok()?,
-        };
-        Some(Self { asked, grant })
+        self.asked.selects(object) && P::permits(&self.grant, object)
     }
 }
 
@@ -90,7 +73,6 @@ where
         request: &Request<'_>,
         grant: P::Grant,
         begin: Begin<'_>,
-        now: Instant,
     ) -> Result<Watch<S, P>, OpenError> {
         let failed = |code| OpenError::Failed(code);
         let (index, track) = self.covering(request).ok_or(failed(Code::Forbidden))?;
@@ -99,11 +81,12 @@ where
         }
         let origin = track.origin().filter(|_| !track.is_lost());
         let origin = origin.ok_or(failed(Code::Unavailable))?;
-        let filter = Filter::new(request, grant).ok_or(failed(Code::Unsupported))?;
+        let asked = S::Asked::new(request).ok_or(failed(Code::Unsupported))?;
+        let filter = Filter { asked, grant };
         Ok(Watch {
             track: index,
             epoch: track.epoch(),
-            reader: track.local(origin).open(filter, begin, now)?,
+            reader: track.local(origin).open(filter, begin)?,
             digest: Cell::new(None),
         })
     }
@@ -123,6 +106,12 @@ where
     T: Slots<Track<S>>,
     N: Slots<Place<KnownNode>>,
 {
+    type Name = P::Name;
+
+    fn name(&self, node: &str) -> Option<P::Name> {
+        self.policy().name(node)
+    }
+
     fn admit(&self, node: &str, sealed: bool) -> Admission {
         self.policy().admit(node, sealed)
     }
@@ -161,11 +150,11 @@ where
         node: &str,
         request: &Request<'_>,
         begin: Begin<'_>,
-        now: Instant,
+        _: Instant,
     ) -> Result<Watch<S, P>, OpenError> {
         let grant = self.policy().grant(node, request);
         let grant = grant.map_err(|refusal| OpenError::Failed(refusal.into()))?;
-        let watch = self.watch(request, grant, begin, now)?;
+        let watch = self.watch(request, grant, begin)?;
         self.note_begun(&begin);
         Ok(watch)
     }
@@ -225,6 +214,15 @@ where
     fn digest_at(&self, watch: &Watch<S, P>, revision: Revision) -> Option<Digest> {
         let (track, origin) = self.track(watch).filter(|(track, _)| !track.is_lost())?;
         track.local(origin).digest_at(&watch.reader, revision)
+    }
+
+    fn project(
+        &self,
+        watch: &Watch<S, P>,
+        json: &[u8],
+        out: &mut [u8],
+    ) -> Option<Result<usize, ProjectError>> {
+        watch.reader.predicate().asked.project(json, out)
     }
 
     fn is_superseded(&self, watch: &Watch<S, P>, object: &&Object<S::Bytes>) -> bool {

@@ -41,6 +41,7 @@ use super::begun::Begun;
 use super::kept::Kept;
 use super::object::Object;
 use super::shape::Shape;
+use super::stored::Stored;
 use pending::Pending;
 
 /// What a track is about.
@@ -71,7 +72,7 @@ impl<T: AsRef<str>> Subject<T> {
 /// One resource and scope.
 pub struct Track<S: Shape> {
     subject: Subject<S::Text>,
-    store: Store<S::Key, Object<S::Bytes>, S::Objects>,
+    store: Store<S::Key, Stored<S::Bytes>, S::Objects>,
     history: History<Change<Object<S::Bytes>>, S::Changes>,
     pending: Pending<S>,
     /// Who counts the revisions, once it is known.
@@ -123,7 +124,7 @@ impl<S: Shape> Track<S> {
     ) -> Self
     where
         S: Shape<
-                Objects = [Slot<<S as Shape>::Key, Object<<S as Shape>::Bytes>>; OBJECTS],
+                Objects = [Slot<<S as Shape>::Key, Stored<<S as Shape>::Bytes>>; OBJECTS],
                 Changes = [Place<Entry<Change<Object<<S as Shape>::Bytes>>>>; CHANGES],
                 Pending = [Place<Change<Object<<S as Shape>::Bytes>>>; PENDING],
             >,
@@ -134,7 +135,7 @@ impl<S: Shape> Track<S> {
 
     const fn over(
         subject: Subject<S::Text>,
-        store: Store<S::Key, Object<S::Bytes>, S::Objects>,
+        store: Store<S::Key, Stored<S::Bytes>, S::Objects>,
         history: History<Change<Object<S::Bytes>>, S::Changes>,
         pending: Pending<S>,
     ) -> Self {
@@ -295,12 +296,13 @@ impl<S: Shape> Track<S> {
     }
 
     fn find(&self, key: &str) -> Option<&Object<S::Bytes>> {
-        self.store.get(key).map(|entry| &entry.value)
+        self.store.get(key).map(|entry| &entry.value.object)
     }
 
     /// What an object of the store was before what is pending; `None` if it is new.
-    fn before<'o>(&'o self, object: &'o Object<S::Bytes>) -> Option<&'o Object<S::Bytes>> {
-        if object.group != self.pending.group() {
+    fn before<'o>(&'o self, stored: &'o Stored<S::Bytes>) -> Option<&'o Object<S::Bytes>> {
+        let object = &stored.object;
+        if stored.group != self.pending.group() {
             return Some(object);
         }
         match self.pending.find(object.key().as_str()) {
@@ -353,15 +355,18 @@ impl<S: Shape> State for Track<S> {
 
 impl<S: Shape> Shelf for Track<S> {
     fn get(&self, key: &str) -> Option<&Self::Object> {
-        match self.find(key) {
-            Some(object) => self.before(object),
+        match self.store.get(key) {
+            Some(entry) => self.before(&entry.value),
             None => self.pending.find(key)?.previous(),
         }
     }
 
     fn for_each(&self, mut show: impl FnMut(&Self::Object)) {
         if self.pending.is_empty() {
-            return self.store.iter().for_each(|entry| show(&entry.value));
+            return self
+                .store
+                .iter()
+                .for_each(|entry| show(&entry.value.object));
         }
         let mut shown = None;
         while let Some((key, object)) = self.next_after(shown.as_ref()) {

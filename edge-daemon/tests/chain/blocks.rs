@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringwatch_core::history;
 use ringwatch_core::link::frame::How;
 use ringwatch_core::link::node::{Bookmark, View};
-use ringwatch_core::link::serve::Reported;
+use ringwatch_core::link::serve::{Reported, Texts};
 use ringwatch_core::object::Change;
 use ringwatch_core::predicate::Scope;
 use ringwatch_core::revision::Revision;
@@ -15,7 +15,7 @@ use ringwatch_core::room::InPlace;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
 use ringwatch_core::time::Instant;
-use ringwatch_edge::engine::{Bytes, Object, Shape, Subject, Track};
+use ringwatch_edge::engine::{Bytes, Object, Shape, Stored, Subject, Track};
 
 use crate::world::{ORIGIN, RESOURCE};
 
@@ -65,7 +65,8 @@ impl Shape for InBlocks {
     type Key = heapless::String<16>;
     type Text = heapless::String<32>;
     type Room = InPlace;
-    type Objects = [Slot<Self::Key, Object<Block>>; OBJECTS];
+    type Asked = Texts<32>;
+    type Objects = [Slot<Self::Key, Stored<Block>>; OBJECTS];
     type Changes = [Place<history::Entry<Change<Object<Block>>>>; CHANGES];
     type Pending = [Place<Change<Object<Block>>>; 2];
     type Restarts = [Place<Reported>; 1];

@@ -11,7 +11,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use ringwatch_core::link::serve::{Access, Admission};
+use ringwatch_core::link::serve::{Access, Admission, Name};
 use ringwatch_core::link::{MAX_NAME, PresharedKey};
 use ringwatch_core::predicate::Scope;
 use toml::de::{DeTable, DeValue};
@@ -167,6 +167,12 @@ impl Keys {
 }
 
 impl Access for Keys {
+    type Name = Name;
+
+    fn name(&self, node: &str) -> Option<Name> {
+        node.try_into().ok()
+    }
+
     fn admit(&self, node: &str, sealed: bool) -> Admission {
         match self.nodes.get(node) {
             Some(node) if sealed => Admission::Sealed(node.key.clone()),

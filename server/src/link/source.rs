@@ -5,11 +5,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ringwatch_core::digest::{Digest, bucket};
+use ringwatch_core::json::Limits;
 use ringwatch_core::link::frame::{Code, Origin, Restart};
 use ringwatch_core::link::serve::{
-    Access, Admission, Begin, Change, Content, OpenError, Request, Source, Step,
+    Access, Admission, Begin, Change, Content, MAX_FIELDS, Name, OpenError, Request, Source, Step,
 };
 use ringwatch_core::predicate::Scope;
+use ringwatch_core::projection::{Field, ProjectError, Projection};
 use ringwatch_core::revision::{Revision, StartFrom};
 use ringwatch_core::selector::{FieldSelector, LabelSelector, Requirement};
 use ringwatch_core::time::Instant;
@@ -33,11 +35,15 @@ pub(super) struct CacheSource<'a> {
     pub(super) waker: &'a Waker,
 }
 
+type Fields = Projection<Box<str>, heapless::Vec<Field, MAX_FIELDS>>;
+
 /// A subscription's place in a cache.
 pub(super) struct LinkWatch {
     cache: Cache,
     watch: Watch,
     predicate: Predicate,
+    /// Which fields are wanted of each object; all if there is no list.
+    fields: Option<Fields>,
     /// The objects that are walked through, and the last one that was given.
     walked: Option<(ObjectMap, Option<Box<str>>)>,
     /// The last digest of the selection, and of when it is.
@@ -98,6 +104,12 @@ impl LinkWatch {
 }
 
 impl Access for CacheSource<'_> {
+    type Name = Name;
+
+    fn name(&self, node: &str) -> Option<Name> {
+        node.try_into().ok()
+    }
+
     fn admit(&self, node: &str, sealed: bool) -> Admission {
         self.keys.admit(node, sealed)
     }
@@ -136,6 +148,11 @@ impl Source for CacheSource<'_> {
         }
         let cache = self.cache(request.resource).map_err(OpenError::Failed)?;
         let predicate = own(request).ok_or(OpenError::Failed(Code::Unsupported))?;
+        let fields = request.projection.as_ref().map(|projection| {
+            let list = Fields::parse(projection.text().into());
+            list.map_err(|_| OpenError::Failed(Code::BadProjection))
+        });
+        let fields = fields.transpose()?;
         let unknown = predicate.fields.requirements().any(|requirement| {
             let name = requirement.key();
             let known = ["metadata.name", "metadata.namespace"].contains(&name);
@@ -176,6 +193,7 @@ impl Source for CacheSource<'_> {
             cache,
             watch,
             predicate,
+            fields,
             walked: None,
             digest: Cell::new(None),
         })
@@ -257,6 +275,17 @@ impl Source for CacheSource<'_> {
     fn digest_at(&self, watch: &LinkWatch, revision: Revision) -> Option<Digest> {
         let objects = watch.cache.snapshot_at(revision)?;
         Some(watch.digest_of(&objects))
+    }
+
+    fn project(
+        &self,
+        watch: &LinkWatch,
+        json: &[u8],
+        out: &mut [u8],
+    ) -> Option<Result<usize, ProjectError>> {
+        let fields = watch.fields.as_ref()?;
+        let projected = fields.project(json, &Limits::default(), out);
+        Some(projected.map(|projected| projected.bytes.len()))
     }
 
     fn is_superseded(&self, watch: &LinkWatch, object: &Object) -> bool {

@@ -10,7 +10,7 @@ use ringwatch_core::{
         Framing, Seed,
         frame::{Cause, Origin, Restart},
         node::{self, Mirror, Security, View, Wanted, projected},
-        serve::{self, Access, Admission, Content, Local, LocalWatch, Reported, Restarts},
+        serve::{self, Access, Admission, Content, Local, LocalWatch, Name, Reported, Restarts},
     },
     object::{Change, Object},
     revision::Revision,
@@ -49,6 +49,12 @@ impl Content for Lamp {
 struct Door(RefCell<Restarts<[Place<Reported>; 2]>>);
 
 impl Access for Door {
+    type Name = Name;
+
+    fn name(&self, node: &str) -> Option<Name> {
+        node.try_into().ok()
+    }
+
     fn admit(&self, _: &str, _: bool) -> Admission {
         Admission::Plain
     }

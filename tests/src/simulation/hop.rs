@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ringwatch_core::link::serve::{Access, Admission};
+use ringwatch_core::link::serve::{Access, Admission, Name};
 use ringwatch_core::link::{Ended, Framing, PresharedKey};
 use ringwatch_core::revision::Revision;
 use ringwatch_core::time::Instant;
@@ -159,6 +159,12 @@ impl Guests {
 }
 
 impl Access for Guests {
+    type Name = Name;
+
+    fn name(&self, node: &str) -> Option<Name> {
+        node.try_into().ok()
+    }
+
     fn admit(&self, name: &str, sealed: bool) -> Admission {
         let guests = self.0.borrow();
         let mut welcome = guests.iter().filter(|guest| guest.welcome);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringwatch_core::history;
 use ringwatch_core::link::frame::Code;
 use ringwatch_core::link::node::{Config, Security, View, Wanted};
-use ringwatch_core::link::serve::{self, Reported, Request};
+use ringwatch_core::link::serve::{self, Reported, Request, Texts};
 use ringwatch_core::link::{Ended, Framing, Seed};
 use ringwatch_core::object::{self, Change, Object as _};
 use ringwatch_core::predicate::Scope;
@@ -17,7 +17,7 @@ use ringwatch_core::slots::Place;
 use ringwatch_core::store::Slot;
 use ringwatch_core::watcher::State as _;
 use ringwatch_edge::engine::{
-    self, Bytes, Object, Refusal, Resources, Shape, Subject, Track, image,
+    self, Bytes, Object, Refusal, Resources, Shape, Stored, Subject, Track, image,
 };
 
 use super::findings::{Findings, Property};
@@ -70,7 +70,9 @@ impl Shape for Memory {
     type Key = String;
     type Text = String;
     type Room = InPlace;
-    type Objects = Vec<Slot<String, Object<Blob>>>;
+    // As firmware keeps it; servers keep it parsed.
+    type Asked = Texts<96>;
+    type Objects = Vec<Slot<String, Stored<Blob>>>;
     type Changes = Vec<Place<history::Entry<Change<Object<Blob>>>>>;
     type Pending = Vec<Place<Change<Object<Blob>>>>;
     type Restarts = [Place<Reported>; 0];

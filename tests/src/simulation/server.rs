@@ -10,6 +10,7 @@ use ringwatch_core::link::serve::{
 };
 use ringwatch_core::link::{Ended, Framing, Seed};
 use ringwatch_core::object::Change;
+use ringwatch_core::projection::ProjectError;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::{Entry, Slot, Store, Update};
@@ -339,6 +340,14 @@ impl Source for Guarded<'_> {
     }
     fn digest_at(&self, watch: &Watch, revision: Revision) -> Option<Digest> {
         self.inner.digest_at(watch, revision)
+    }
+    fn project(
+        &self,
+        watch: &Watch,
+        json: &[u8],
+        out: &mut [u8],
+    ) -> Option<Result<usize, ProjectError>> {
+        self.inner.project(watch, json, out)
     }
     fn is_superseded(&self, watch: &Watch, object: &&Shared) -> bool {
         self.inner.is_superseded(watch, object)

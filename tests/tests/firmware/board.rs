@@ -137,6 +137,11 @@ impl Node {
         self.said.last(text)
     }
 
+    /// How often it has said something with this text in it.
+    pub(crate) fn count(&mut self, text: &str) -> usize {
+        self.said.count(text)
+    }
+
     /// The next line with this text in it.
     pub(crate) fn next(&mut self, text: &str) -> String {
         self.next_at(text).1

@@ -245,27 +245,46 @@ fn relays_on(machine: &board::Machine) {
     stranger.until("link lost: refused: refused");
 }
 
-/// Every place of a relay is taken at once, and each node has everything.
 #[test]
-fn a_relay_on_a_cortex_m3_serves_as_many_nodes_as_it_has_places() {
-    // `LINKS` in boards/app/src/relay.rs.
-    const PLACES: usize = 12;
+fn a_relay_on_a_cortex_m3_serves_all_its_nodes_at_once() {
+    serves_all_at_once(&AN385);
+}
+
+#[test]
+fn a_relay_on_a_cortex_m4f_serves_all_its_nodes_at_once() {
+    serves_all_at_once(&AN386);
+}
+
+/// As many nodes as a relay can know are connected, and each has everything: also when all of them come back at once.
+fn serves_all_at_once(machine: &board::Machine) {
+    // `MAX_NODES` in boards/settings.
+    const NODES: usize = 32;
     let site = Site::start("gateway");
     site.write_many(15, 1);
-    let names = simulated("many", PLACES);
+    let names = simulated("many", NODES);
     let known: Vec<_> = names.iter().map(String::as_str).collect();
-    let (mut relay, port) = site.boot_relay(&AN385, &known);
+    let (mut relay, port) = site.boot_relay(machine, &known);
     relay.until(&site.relay_in_step());
-    let many = site.simulate("many", PLACES, port);
-    for round in 2..=4 {
-        site.write_many(15, round);
+    let many = site.simulate("many", NODES, port);
+    let everybody_is_in_step = || {
         let expected = site.simulated_in_step();
         programs::until("all nodes are in step", || {
             let last = many.last.lock().expect("not poisoned");
-            let all = last.len() == PLACES && last.values().all(|line| line.contains(&expected));
+            let all = last.len() == NODES && last.values().all(|line| line.contains(&expected));
             all.then_some(())
         });
+    };
+    for round in 2..=4 {
+        site.write_many(15, round);
+        everybody_is_in_step();
     }
+    // None of them was sent away to make room for another.
+    assert_eq!(relay.count("has left"), 0);
+    relay.reset();
+    relay.until("boot 2");
+    site.write_many(15, 5);
+    everybody_is_in_step();
+    assert_eq!(relay.count("has left"), 0);
 }
 
 /// More happens while a node is cut off than the relay remembers: only what differs is sent.

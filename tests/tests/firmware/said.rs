@@ -48,6 +48,13 @@ impl Said {
             .unwrap_or("not said")
     }
 
+    /// How many lines it has said with this text in them.
+    pub(crate) fn count(&mut self, text: &str) -> usize {
+        self.said
+            .extend(self.lines.try_iter().map(|(_, line)| line));
+        self.said.iter().filter(|line| line.contains(text)).count()
+    }
+
     /// The next line with this text in it, and when it came.
     pub(crate) fn next_at(&mut self, text: &str) -> (Instant, String) {
         let end = Instant::now() + PATIENCE;

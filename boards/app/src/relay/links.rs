@@ -1,30 +1,44 @@
 //! Nodes: a place for each connection, and a session on it.
+//!
+//! ```text
+//!   free ──► waiting ──► serving ──► leaving ──┐
+//!    ▲                                         │
+//!    └─────────────────────────────────────────┘
+//! ```
+//!
+//! One task looks after all connections: a task for each, with what it keeps while it waits, would take more memory than a place does. It is woken by a connection
+//! that has bytes or room, by a change, and by the first of all deadlines.
 
 use core::convert::Infallible;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 
 use embassy_futures::poll_once;
-use embassy_futures::select::{Either3, select3};
 use embassy_net::Stack;
-use embassy_net::tcp::TcpSocket;
-use embassy_time::{Timer, with_timeout};
+use embassy_net::tcp::{State as Tcp, TcpSocket};
+use embassy_time::Timer;
 use ringwatch_core::link::serve::{Config, Session};
+use ringwatch_core::time::Instant;
 
-use super::Common;
+use super::{Common, LINKS};
 use crate::clock::{moment, now};
-use crate::network;
-use crate::upstream::{self, Lost};
+use crate::upstream::{CONNECT, GOODBYE, Lost};
 
 /// How long a node may be silent; after half of that it is asked whether it is there.
 const SILENCE: Duration = Duration::from_secs(20);
 /// How long a node may take nothing of what is written to it.
-const STUCK: embassy_time::Duration = embassy_time::Duration::from_secs(20);
+const STUCK: Duration = Duration::from_secs(20);
+/// How long to wait if the network lets nobody listen.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What TCP may have on its way from a node: they say little, in packets that the session puts together.
-pub(super) const RECEIVE: usize = 192;
-/// What may be on its way to a node, and how much of that must be free for a packet to be made: any event fits, and then another one while the first is not acknowledged.
-pub(super) const SEND: usize = 2 * LEAST;
-const LEAST: usize = 256;
+pub(super) const RECEIVE: usize = 64;
+/// The longest packet to a node, as it is on the wire. Any object fits, with its key.
+const PACKET: usize = 192;
+/// What may be on its way to a node: a packet, and some events more while the first is not acknowledged.
+pub(super) const SEND: usize = PACKET + 96;
 
 /// The buffers of a connection.
 pub(super) struct Line<const RECEIVE: usize, const SEND: usize> {
@@ -39,119 +53,233 @@ impl<const RECEIVE: usize, const SEND: usize> Line<RECEIVE, SEND> {
     };
 }
 
-/// What a connection is served with.
-#[derive(Clone, Copy)]
-pub(super) struct Serve {
-    pub(super) shared: &'static Common,
-    pub(super) link: usize,
-    pub(super) stack: Stack<'static>,
-    pub(super) port: u16,
+/// The buffers of all connections.
+pub(super) type Lines = [Line<RECEIVE, SEND>; LINKS];
+
+#[embassy_executor::task]
+pub(super) async fn task(
+    shared: &'static Common,
+    stack: Stack<'static>,
+    port: u16,
+    lines: &'static mut Lines,
+) -> ! {
+    // One after the other, since all together would be made on the stack.
+    let mut links = heapless::Vec::<_, LINKS>::new();
+    for line in lines {
+        // There are as many places as lines.
+        let _ = links.push(Link {
+            io: TcpSocket::new(stack, &mut line.receive, &mut line.send),
+            stage: Stage::Free(Instant::from_millis(0)),
+        });
+    }
+    let serve = Serve { shared, port };
+    match poll_fn(|cx| serve.poll_all(&mut links, cx)).await {}
 }
 
-#[embassy_executor::task(pool_size = super::LINKS)]
-pub(super) async fn task(serve: Serve, line: &'static mut Line<RECEIVE, SEND>) -> ! {
-    match serve.run(line).await {}
+/// A connection, or a place for one.
+struct Link {
+    io: TcpSocket<'static>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Nobody is here, and from then on somebody may come.
+    Free(Instant),
+    /// Somebody may come.
+    Waiting,
+    Serving(Serving),
+    /// What was said last is being sent, or that it is over; until then.
+    Leaving {
+        until: Instant,
+        aborted: bool,
+    },
+}
+
+#[derive(Clone, Copy)]
+struct Serving {
+    /// Whether it was said who it is.
+    known: bool,
+    /// Whether there may be something to be sent.
+    more: bool,
+    /// Since when the node has taken nothing of what there is for it.
+    stuck: Option<Instant>,
+}
+
+/// What connections are served with.
+struct Serve {
+    shared: &'static Common,
+    port: u16,
 }
 
 impl Serve {
-    /// Serves one node after the other, for ever.
-    async fn run(self, line: &'static mut Line<RECEIVE, SEND>) -> Infallible {
+    /// Does what there is to do, and sees to being woken when there is more.
+    fn poll_all(&self, links: &mut [Link], cx: &mut Context<'_>) -> Poll<Infallible> {
         loop {
-            network::up(self.stack).await;
-            let mut socket = TcpSocket::new(self.stack, &mut line.receive, &mut line.send);
-            if socket.accept(self.port).await.is_err() {
-                Timer::after_millis(100).await;
-                continue;
+            // As long as it rings: it has to be heard by who is then woken by it.
+            let mut rang = false;
+            while poll(self.shared.changed.wait(), cx).is_ready() {
+                rang = true;
             }
-            self.connect();
-            let lost = self.session(&mut socket).await;
-            self.disconnect(lost);
-            upstream::hang_up(&mut socket, lost).await;
+            let mut deadline = Instant::NEVER;
+            for (number, link) in links.iter_mut().enumerate() {
+                if let (Stage::Serving(serving), true) = (&mut link.stage, rang) {
+                    serving.more = true;
+                }
+                deadline = deadline.min(self.poll_link(number, link, cx));
+            }
+            if poll(Timer::at(moment(deadline)), cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Brings a link as far as it comes; when to look at it again although nothing has happened.
+    fn poll_link(&self, number: usize, link: &mut Link, cx: &mut Context<'_>) -> Instant {
+        let Link { io, stage } = link;
+        loop {
+            match stage {
+                Stage::Free(from) if now() < *from => return *from,
+                Stage::Free(_) => {
+                    *stage = match poll(io.accept(self.port), cx) {
+                        Poll::Ready(Err(_)) => Stage::Free(now() + PAUSE),
+                        Poll::Ready(Ok(())) | Poll::Pending => Stage::Waiting,
+                    };
+                }
+                Stage::Waiting => {
+                    if let Tcp::Listen | Tcp::SynSent | Tcp::SynReceived = io.state()
+                        && poll(io.wait_write_ready(), cx).is_pending()
+                    {
+                        return Instant::NEVER;
+                    }
+                    self.connect(number);
+                    *stage = Stage::Serving(Serving {
+                        known: false,
+                        more: true,
+                        stuck: None,
+                    });
+                }
+                Stage::Serving(serving) => match self.serve(number, io, serving, cx) {
+                    Ok(deadline) => return deadline,
+                    Err(lost) => {
+                        self.disconnect(number, lost);
+                        *stage = Stage::leave(io, lost);
+                    }
+                },
+                Stage::Leaving { until, aborted } => {
+                    if poll(io.flush(), cx).is_pending() && now() < *until {
+                        return *until;
+                    }
+                    *stage = if *aborted {
+                        Stage::Free(Instant::from_millis(0))
+                    } else {
+                        Stage::abort(io)
+                    };
+                }
+            }
         }
     }
 
     /// Apart, for the stack's sake: a session is long, and is moved to its place.
     #[inline(never)]
-    fn connect(&self) {
+    fn connect(&self, link: usize) {
         let config = Config {
             silence: SILENCE,
             ..Config::default()
         };
         let seed = self.shared.random.borrow_mut().seed();
         let mut relayed = self.shared.relayed.borrow_mut();
-        relayed.connect(self.link, config, seed, now());
+        relayed.connect(link, config, seed, now());
     }
 
     #[inline(never)]
-    fn disconnect(&self, lost: Lost) {
+    fn disconnect(&self, link: usize, lost: Lost) {
         let mut relayed = self.shared.relayed.borrow_mut();
-        let session = relayed.link(self.link);
+        let session = relayed.link(link);
         let name = session.map(Session::name).unwrap_or_default();
         log::info!("node {name} has left: {lost}");
-        relayed.disconnect(self.link, now());
+        relayed.disconnect(link, now());
     }
 
-    /// Moves bytes until the end.
-    async fn session(&self, io: &mut TcpSocket<'_>) -> Lost {
-        // There is one for each link, and it is given back at the end.
-        let Some(mut changed) = self.shared.changed.receiver() else {
-            return Lost::Network;
-        };
-        let mut here = false;
+    /// Moves bytes, as many as there are and have room; when to look again.
+    fn serve(
+        &self,
+        link: usize,
+        io: &mut TcpSocket<'_>,
+        serving: &mut Serving,
+        cx: &mut Context<'_>,
+    ) -> Result<Instant, Lost> {
         loop {
-            loop {
-                if room(io) < LEAST {
-                    match with_timeout(STUCK, until_sent(io)).await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(_)) | Err(_) => return Lost::Network,
-                    }
-                }
-                match self.send(io) {
-                    Some(true) => {}
-                    Some(false) => break,
-                    None => return Lost::Network,
-                }
-            }
-            let deadline = {
-                let relayed = self.shared.relayed.borrow();
-                if let Some(ended) = relayed.ended(self.link) {
-                    return Lost::Ended(ended);
-                }
-                let Some(session) = relayed.link(self.link) else {
-                    return Lost::Network;
-                };
-                if let Some(name) = session.node()
-                    && !core::mem::replace(&mut here, true)
-                {
-                    log::info!("node {name} is here");
-                }
-                session.next_deadline()
-            };
-            let wait = Timer::at(moment(deadline));
             let read = io.read_with(|bytes| {
-                self.receive(bytes);
+                self.receive(link, bytes);
                 (bytes.len(), bytes.len())
             });
-            match select3(read, changed.changed(), wait).await {
-                Either3::First(Ok(0) | Err(_)) => return Lost::Network,
-                Either3::First(Ok(_)) | Either3::Second(()) | Either3::Third(()) => {}
+            match poll(read, cx) {
+                Poll::Ready(Ok(0) | Err(_)) => return Err(Lost::Network),
+                Poll::Ready(Ok(_)) => serving.more = true,
+                Poll::Pending => break,
             }
+        }
+        if self.deadline(link)? <= now() {
+            serving.more = true;
+        }
+        while serving.more {
+            if room(io) < PACKET {
+                // Woken whenever the node has taken something.
+                if poll(io.flush(), cx).is_pending() {
+                    break;
+                }
+                return Err(Lost::Network);
+            }
+            serving.stuck = None;
+            serving.more = self.send(link, io).ok_or(Lost::Network)?;
+        }
+        self.say_who(link, serving);
+        let deadline = self.deadline(link)?;
+        if !serving.more {
+            return Ok(deadline);
+        }
+        let stuck = *serving.stuck.get_or_insert(now()) + STUCK;
+        if stuck <= now() {
+            return Err(Lost::Network);
+        }
+        // There is something to be said, and no room for it: no other deadline counts.
+        Ok(stuck)
+    }
+
+    /// When the session has something to say, unless it has ended.
+    fn deadline(&self, link: usize) -> Result<Instant, Lost> {
+        let relayed = self.shared.relayed.borrow();
+        let session = relayed.link(link).ok_or(Lost::Network)?;
+        match session.ended() {
+            Some(ended) => Err(Lost::Ended(ended)),
+            None => Ok(session.next_deadline()),
+        }
+    }
+
+    fn say_who(&self, link: usize, serving: &mut Serving) {
+        let relayed = self.shared.relayed.borrow();
+        if !serving.known
+            && let Some(name) = relayed.link(link).and_then(Session::node)
+        {
+            serving.known = true;
+            log::info!("node {name} is here");
         }
     }
 
     /// Hands the next packet to the network; whether there was one. `None` if the network is gone.
-    fn send(&self, io: &mut TcpSocket<'_>) -> Option<bool> {
-        let mut out = self.shared.out.borrow_mut();
-        let fits = room(io).min(out.len());
+    fn send(&self, link: usize, io: &mut TcpSocket<'_>) -> Option<bool> {
+        // No longer than that even if there is room: what fits no packet must never fit one.
+        let mut out = [0; PACKET];
         let mut relayed = self.shared.relayed.borrow_mut();
-        let bytes = relayed.poll_output(self.link, now(), out.get_mut(..fits)?);
+        let bytes = relayed.poll_output(link, now(), &mut out);
         hand_over(io, bytes.unwrap_or_default())
     }
 
-    fn receive(&self, bytes: &[u8]) {
+    fn receive(&self, link: usize, bytes: &[u8]) {
         let mut relayed = self.shared.relayed.borrow_mut();
         let before = relayed.relay().restarts().count();
-        relayed.receive(self.link, bytes, now());
+        relayed.receive(link, bytes, now());
         for reported in relayed.relay().restarts().since(before) {
             let restart = reported.restart();
             let (node, detail) = (restart.node, restart.detail);
@@ -160,14 +288,39 @@ impl Serve {
     }
 }
 
+impl Stage {
+    /// Gives a connection up. A session that has ended by itself may have said why, which is sent first.
+    fn leave(io: &mut TcpSocket<'_>, lost: Lost) -> Self {
+        if !matches!(lost, Lost::Ended(_)) {
+            return Self::abort(io);
+        }
+        io.close();
+        let until = now() + GOODBYE;
+        Self::Leaving {
+            until,
+            aborted: false,
+        }
+    }
+
+    /// Whoever is still there is told, if there is a way.
+    fn abort(io: &mut TcpSocket<'_>) -> Self {
+        io.abort();
+        let until = now() + CONNECT;
+        Self::Leaving {
+            until,
+            aborted: true,
+        }
+    }
+}
+
+/// Asks a future once, on behalf of who is to be woken. Those of the network keep nothing of their own, so that they can be made anew each time.
+fn poll<F: Future>(future: F, cx: &mut Context<'_>) -> Poll<F::Output> {
+    pin!(future).poll(cx)
+}
+
 /// How much more can be handed to the network.
 pub(super) fn room(io: &TcpSocket<'_>) -> usize {
     io.send_capacity().saturating_sub(io.send_queue())
-}
-
-/// Waits until the other end has everything.
-pub(super) async fn until_sent(io: &mut TcpSocket<'_>) -> Result<(), embassy_net::tcp::Error> {
-    io.flush().await
 }
 
 /// Hands bytes to the network, in which there is [room](room) for them; whether there were any. `None` if the network is gone.
@@ -176,7 +329,7 @@ pub(super) fn hand_over(io: &mut TcpSocket<'_>, bytes: &[u8]) -> Option<bool> {
         return Some(false);
     }
     match poll_once(io.write(bytes)) {
-        core::task::Poll::Ready(Ok(len)) if len == bytes.len() => Some(true),
+        Poll::Ready(Ok(len)) if len == bytes.len() => Some(true),
         _ => None,
     }
 }

@@ -25,10 +25,26 @@ impl Permits {
     }
 }
 
+/// A node of the settings, of which its name is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Known(&'static Permit<'static>);
+
+impl AsRef<str> for Known {
+    fn as_ref(&self) -> &str {
+        self.0.name
+    }
+}
+
 impl Access for Permits {
+    type Name = Known;
+
+    fn name(&self, node: &str) -> Option<Known> {
+        self.of(node).map(Known)
+    }
+
     fn admit(&self, node: &str, sealed: bool) -> Admission {
         match self.of(node).filter(|_| sealed) {
-            Some(permit) => Admission::Sealed(PresharedKey::new(permit.key)),
+            Some(permit) => Admission::Sealed(PresharedKey::new(*permit.key.0)),
             None => Admission::Refused,
         }
     }

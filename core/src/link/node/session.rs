@@ -129,7 +129,7 @@ where
         let state = &mut self.state;
         state.look_at_the_clock(now);
         self.sender
-            .send::<InPlace, PACKET>(out, |place| state.next_packet(place, views, now))
+            .send::<InPlace, PACKET>(PACKET, out, |place| state.next_packet(place, views, now))
     }
 
     /// Writes a packet that tells the other end of a restart into the front of `out`, which must be sent before any other. `None` if that cannot be
@@ -142,7 +142,7 @@ where
         if state.phase != Phase::Open || state.version < RESTARTS || state.report != Report::Idle {
             return None;
         }
-        self.sender.send::<InPlace, PACKET>(out, |place| {
+        self.sender.send::<InPlace, PACKET>(PACKET, out, |place| {
             let room = place.get_mut(..state.room(place.len())?)?;
             let restart = restart.within(room.len());
             let len = Control::Restarted(restart).encode(room).ok()?;

@@ -3,7 +3,6 @@
 use super::source::{Change, Content, Source, Step};
 use super::subscription::{Stage, Subscription};
 use crate::digest::{Digest, bucket};
-use crate::json::Limits;
 use crate::link::dictionary::Sent;
 use crate::link::frame::{Body, Code, Control, Event, HEAD_MAX, KeyRef};
 use crate::object::Object;
@@ -84,6 +83,8 @@ pub(super) struct Context<'c, S, const KEYS: usize> {
     pub(super) dictionary: &'c mut Sent<KEYS>,
     /// The longest object that the node takes in parts.
     pub(super) object: usize,
+    /// The most bytes of frames that the node may send in one packet.
+    pub(super) answer: usize,
     pub(super) now: Instant,
 }
 
@@ -111,7 +112,8 @@ impl<S: Source, const KEYS: usize> Context<'_, S, KEYS> {
                     subscription.announced();
                 }
                 Stage::Ask => {
-                    let buckets = Subscription::<S::Watch>::buckets_for(packet.buffer.len());
+                    let longest = packet.buffer.len().min(self.answer);
+                    let buckets = Subscription::<S::Watch>::buckets_for(longest);
                     let compare = Control::Compare {
                         sub,
                         round,
@@ -327,7 +329,8 @@ impl<S: Source, const KEYS: usize> Context<'_, S, KEYS> {
             held.sent += bytes.len();
             return bytes.len() == rest.len();
         }
-        let Some(subscription) = subscription else {
+        // One that has failed gets nothing any more.
+        let Some(subscription) = subscription.filter(|it| it.watch.is_some()) else {
             return true;
         };
         match self.write(&held.item, &held.object, subscription, packet) {
@@ -369,41 +372,38 @@ impl<S: Source, const KEYS: usize> Context<'_, S, KEYS> {
             mark: item.exact_at.map(|exact| delta(item.revision, exact)),
             body,
         };
-        let (cost, written) = match (item.kind, &subscription.projection) {
-            (EventKind::Deleted, _) => {
+        let json = object.json();
+        let at = head_len(key);
+        let first = packet.len == 0;
+        let projected = match (item.kind, &subscription.watch) {
+            (EventKind::Deleted, _) | (_, None) => None,
+            (_, Some(watch)) => {
+                let body = packet.rest().get_mut(at..).unwrap_or_default();
+                self.source.project(watch, json, body)
+            }
+        };
+        let (cost, written) = match projected {
+            _ if item.kind == EventKind::Deleted => {
                 let len = event(Body::None).encode(packet.rest()).map_err(|_| Full)?;
                 (len, Written::Whole)
             }
-            (_, None) => match write_whole(event, object.json(), key, self.object, packet)? {
+            None => match write_whole(event, json, key, self.object, packet)? {
                 Some(done) => done,
-                None => {
-                    return self.too_large(item, object, object.json().len(), subscription, packet);
-                }
+                None => return self.too_large(item, object, json.len(), subscription, packet),
             },
-            (_, Some(projection)) => {
-                let at = head_len(key);
-                let first = packet.len == 0;
-                let rest = packet.rest();
-                let Some(body) = rest.get_mut(at..) else {
-                    return Err(Full);
+            Some(Ok(len)) => {
+                let event = event(Body::Whole(&[]));
+                let len = event.encode_around(packet.rest(), at, len);
+                (len.map_err(|_| Full)?, Written::Whole)
+            }
+            Some(Err(ProjectError::BufferTooSmall { .. })) if !first => return Err(Full),
+            Some(Err(error)) => {
+                let size = match error {
+                    ProjectError::BufferTooSmall { needed } => needed,
+                    // Not JSON that this end can read: nothing to send either.
+                    ProjectError::Scan(_) => json.len(),
                 };
-                match projection.project(object.json(), &Limits::default(), body) {
-                    Ok(projected) => {
-                        let len = projected.bytes.len();
-                        let event = event(Body::Whole(&[]));
-                        let len = event.encode_around(rest, at, len).map_err(|_| Full)?;
-                        (len, Written::Whole)
-                    }
-                    Err(ProjectError::BufferTooSmall { .. }) if !first => return Err(Full),
-                    Err(error) => {
-                        let size = match error {
-                            ProjectError::BufferTooSmall { needed } => needed,
-                            // Not JSON that this end can read: nothing to send either.
-                            ProjectError::Scan(_) => object.json().len(),
-                        };
-                        return self.too_large(item, object, size, subscription, packet);
-                    }
-                }
+                return self.too_large(item, object, size, subscription, packet);
             }
         };
         packet.len += cost;

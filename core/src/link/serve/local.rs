@@ -3,18 +3,19 @@
 use core::borrow::Borrow;
 use core::time::Duration;
 
+use super::asked::{Asked, Parsed};
 use super::source::{Begin, Change, Content, OpenError, Request, Source, Step};
 use crate::digest::{Digest, bucket};
 use crate::history::{self, History};
 use crate::link::frame::{Code, Origin};
 use crate::object::{self, Object as _};
-use crate::predicate::{Matches, Predicate, Scope};
+use crate::predicate::Matches;
+use crate::projection::ProjectError;
 use crate::revision::Revision;
-use crate::selector::{FieldSelector, LabelSelector};
 use crate::slots::{Place, Slots};
 use crate::store::{Slot, Store};
 use crate::time::Instant;
-use crate::watcher::{self, Options, Phase, Start, State, Watcher};
+use crate::watcher::{self, Phase, Start, State, Untimed, Watcher};
 
 /// Objects as a [`Local`] source reads them: a [`Store`], or whatever can be read like one.
 pub trait Shelf: State {
@@ -59,15 +60,12 @@ pub struct Local<'s, T: State, R> {
 /// A reader of a [`Local`] source that selects by `P`: a selection and a place, and nothing that holds anything back.
 #[derive(Debug, Clone)]
 pub struct LocalReader<K, P> {
-    watcher: Watcher<P, K>,
+    watcher: Watcher<P, K, Untimed>,
     walked: Option<K>,
 }
 
 /// A reader with room for selectors of `TEXT` bytes each.
-pub type LocalWatch<K, const TEXT: usize> = LocalReader<K, Selection<TEXT>>;
-
-type Text<const TEXT: usize> = heapless::String<TEXT>;
-type Selection<const TEXT: usize> = Predicate<Text<TEXT>>;
+pub type LocalWatch<K, const TEXT: usize> = LocalReader<K, Parsed<heapless::String<TEXT>>>;
 
 /// Chooses the length of selectors for a [`Local`] source.
 pub struct Selecting<'s, T: State, R, const TEXT: usize>(pub Local<'s, T, R>);
@@ -77,20 +75,6 @@ impl<'s, T: State, R> Local<'s, T, R> {
     pub fn selecting<const TEXT: usize>(self) -> Selecting<'s, T, R, TEXT> {
         Selecting(self)
     }
-}
-
-/// Owned selectors that mean the same, if they fit.
-fn own<const TEXT: usize>(request: &Request<'_>) -> Option<Selection<TEXT>> {
-    let text = |text: &str| Text::<TEXT>::try_from(text).ok();
-    Some(Predicate {
-        scope: match request.scope {
-            Scope::Resource => Scope::Resource,
-            Scope::Namespace(namespace) => Scope::Namespace(text(namespace)?),
-            Scope::Object(key) => Scope::Object(text(key)?),
-        },
-        labels: LabelSelector::parse(text(request.labels.text())?).ok()?,
-        fields: FieldSelector::parse(text(request.fields.text())?).ok()?,
-    })
 }
 
 /// What [`Source`] asks for, by any predicate: for sources that wrap this one.
@@ -105,12 +89,7 @@ where
         &self,
         predicate: P,
         begin: Begin<'_>,
-        now: Instant,
     ) -> Result<LocalReader<T::Key, P>, OpenError> {
-        let options = Options {
-            initial_events_end: true,
-            ..Options::default()
-        };
         let start = match begin {
             Begin::State => Start::State,
             Begin::After(revision) => Start::After(revision),
@@ -119,14 +98,13 @@ where
                 let shown =
                     T::Key::try_from(key).map_err(|_| OpenError::Failed(Code::Unsupported))?;
                 let history = self.history;
-                let watcher =
-                    Watcher::start_within(predicate, shown, revision, options, history, now);
+                let watcher = Watcher::untimed_within(predicate, shown, revision, history);
                 return watcher
                     .map(LocalReader::from)
                     .map_err(|_| OpenError::Expired);
             }
         };
-        let watcher = Watcher::start(predicate, start, options, self.store, self.history, now);
+        let watcher = Watcher::untimed(predicate, start, self.store, self.history);
         watcher
             .map(LocalReader::from)
             .map_err(|_| OpenError::Expired)
@@ -260,10 +238,10 @@ where
         _: &str,
         request: &Request<'_>,
         begin: Begin<'_>,
-        now: Instant,
+        _: Instant,
     ) -> Result<Self::Watch, OpenError> {
-        let selection = own(request).ok_or(OpenError::Failed(Code::Unsupported))?;
-        self.0.open(selection, begin, now)
+        let asked = Parsed::new(request).ok_or(OpenError::Failed(Code::Unsupported))?;
+        self.0.open(asked, begin)
     }
 
     fn poll(&self, watch: &mut Self::Watch, now: Instant) -> Step<&T::Object> {
@@ -288,6 +266,15 @@ where
 
     fn digest_at(&self, watch: &Self::Watch, revision: Revision) -> Option<Digest> {
         self.0.digest_at(watch, revision)
+    }
+
+    fn project(
+        &self,
+        watch: &Self::Watch,
+        json: &[u8],
+        out: &mut [u8],
+    ) -> Option<Result<usize, ProjectError>> {
+        watch.predicate().project(json, out)
     }
 
     fn is_superseded(&self, _: &Self::Watch, object: &&T::Object) -> bool {
@@ -323,8 +310,8 @@ impl<K, P> LocalReader<K, P> {
     }
 }
 
-impl<K, P> From<Watcher<P, K>> for LocalReader<K, P> {
-    fn from(watcher: Watcher<P, K>) -> Self {
+impl<K, P> From<Watcher<P, K, Untimed>> for LocalReader<K, P> {
+    fn from(watcher: Watcher<P, K, Untimed>) -> Self {
         Self {
             watcher,
             walked: None,

@@ -5,18 +5,28 @@
 use core::time::Duration;
 
 use super::super::frame::{Code, Origin, Restart};
+use super::super::hello::MAX_NAME;
 use super::super::seal::PresharedKey;
 use crate::digest::Digest;
 use crate::object::Object;
 use crate::predicate::Scope;
-use crate::projection::{Field, Projection};
+use crate::projection::{Field, ProjectError, Projection};
 use crate::revision::Revision;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::time::Instant;
 use crate::transition::EventKind;
 
+/// A node's name, wherever it comes from.
+pub type Name = heapless::String<MAX_NAME, u8>;
+
 /// Whom to let in, and what becomes of those who did.
 pub trait Access {
+    /// What a session keeps of its node's name: the name itself, or where it is.
+    type Name: AsRef<str> + Clone;
+
+    /// The name of a node, to be kept. `None` for one that cannot be let in.
+    fn name(&self, node: &str) -> Option<Self::Name>;
+
     /// What a node with this name must bring; `sealed` is how it wants to talk.
     fn admit(&self, node: &str, sealed: bool) -> Admission;
 
@@ -29,6 +39,12 @@ pub trait Access {
 }
 
 impl<F: Fn(&str, bool) -> Admission> Access for F {
+    type Name = Name;
+
+    fn name(&self, node: &str) -> Option<Name> {
+        node.try_into().ok()
+    }
+
     fn admit(&self, node: &str, sealed: bool) -> Admission {
         self(node, sealed)
     }
@@ -171,6 +187,14 @@ pub trait Source {
 
     /// The digest of the selection as it was at a revision, if that is still known.
     fn digest_at(&self, watch: &Self::Watch, revision: Revision) -> Option<Digest>;
+
+    /// Packs the fields that the watch asks for of an object into the front of `out`; how many bytes. `None` if it asks for whole objects.
+    fn project(
+        &self,
+        watch: &Self::Watch,
+        json: &[u8],
+        out: &mut [u8],
+    ) -> Option<Result<usize, ProjectError>>;
 
     /// Whether something has happened since to an object that [`poll`](Self::poll) gave.
     fn is_superseded(&self, watch: &Self::Watch, object: &Self::Object<'_>) -> bool;

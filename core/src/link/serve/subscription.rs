@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::asked::{MAX_FIELDS, MAX_PROJECTION};
 use super::fill::Item;
 use super::source::{Begin, OpenError, Request, Source};
 use crate::digest::Digest;
@@ -11,14 +12,8 @@ use crate::revision::Revision;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::time::Instant;
 
-/// The longest field list, in bytes.
-pub const MAX_PROJECTION: usize = 160;
-/// The most fields in one.
-pub const MAX_FIELDS: usize = 16;
 /// The most buckets in a comparison: as many as a mask has bits.
 const MAX_BUCKETS: usize = 64;
-
-type Fields = Projection<heapless::String<MAX_PROJECTION>, heapless::Vec<Field, MAX_FIELDS>>;
 
 #[derive(Debug)]
 pub(super) struct Subscription<W> {
@@ -27,8 +22,6 @@ pub(super) struct Subscription<W> {
     /// `None` only if the stage is a failure.
     pub(super) watch: Option<W>,
     pub(super) origin: Origin,
-    /// Whole objects if there is none.
-    pub(super) projection: Option<Fields>,
     mode: Mode,
     /// Before a difference: the node has every object that has not changed since this revision.
     pub(super) exact_at: Revision,
@@ -40,7 +33,8 @@ pub(super) struct Subscription<W> {
     pub(super) seen: Revision,
     /// May be overdrawn by one frame.
     pub(super) credit: i64,
-    every: Duration,
+    /// In milliseconds; 0 for never.
+    every: u32,
     next_bookmark: Instant,
     /// Whether events have gone out that did not settle.
     pub(super) unsettled: bool,
@@ -81,13 +75,11 @@ pub(super) enum Stage {
 impl<W> Subscription<W> {
     /// What a node asks for, before it is [opened](Self::open).
     pub(super) fn new(asked: &Subscribe<'_>, now: Instant) -> Self {
-        let every = Duration::from_millis(asked.bookmark_every.into());
         let mut subscription = Self {
             round: asked.round,
             stage: Stage::Announce(How::Snapshot),
             watch: None,
             origin: Origin([0; 8]),
-            projection: None,
             mode: asked.mode,
             exact_at: Revision::ZERO,
             as_of: now,
@@ -97,7 +89,7 @@ impl<W> Subscription<W> {
                 u32::MAX => i64::MAX,
                 credit => credit.into(),
             },
-            every,
+            every: asked.bookmark_every,
             next_bookmark: Instant::NEVER,
             unsettled: false,
             owes_bookmark: true,
@@ -145,7 +137,6 @@ impl<W> Subscription<W> {
         };
         let projection = parse_projection(asked.projection)?;
         request.projection = projection.as_ref().map(Projection::view);
-        self.projection.clone_from(&projection);
         self.origin = source
             .origin(node, asked.resource)
             .map_err(|code| (code, 0))?;
@@ -294,7 +285,7 @@ impl<W> Subscription<W> {
         }
     }
 
-    /// How many buckets to ask a node for whose packets are this long.
+    /// How many buckets to ask a node for, of which this much fits an answer.
     pub(super) fn buckets_for(packet: usize) -> u8 {
         // Kind, sub and length.
         let fit = packet.saturating_sub(4) / 8;
@@ -346,8 +337,8 @@ impl<W> Subscription<W> {
 
     pub(super) fn schedule(&mut self, now: Instant) {
         self.next_bookmark = match self.every {
-            Duration::ZERO => Instant::NEVER,
-            every => now + every,
+            0 => Instant::NEVER,
+            every => now + Duration::from_millis(every.into()),
         };
     }
 
@@ -374,13 +365,15 @@ fn agrees<S: Source>(
     ours.to_bits().to_le_bytes() == theirs
 }
 
-fn parse_projection(text: &str) -> Result<Option<Fields>, (Code, u32)> {
+fn parse_projection(
+    text: &str,
+) -> Result<Option<Projection<&str, heapless::Vec<Field, MAX_FIELDS>>>, (Code, u32)> {
     if text.is_empty() {
         return Ok(None);
     }
-    let text = text
-        .try_into()
-        .map_err(|_| (Code::Unsupported, MAX_PROJECTION as u32))?;
+    if text.len() > MAX_PROJECTION {
+        return Err((Code::Unsupported, MAX_PROJECTION as u32));
+    }
     Projection::parse(text).map(Some).map_err(|error| {
         let offset = match error {
             ParseError::Path(error) => error.offset(),

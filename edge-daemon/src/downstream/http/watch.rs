@@ -63,8 +63,7 @@ pub(super) fn begin(
         Begin::After(revision) => (Vec::new(), revision),
     };
     let begin = serve::Begin::After(after);
-    let now = api.hub.clock.now();
-    let start = match relay.watch(request, Grant::EVERYTHING, begin, now) {
+    let start = match relay.watch(request, Grant::EVERYTHING, begin) {
         Ok(watch) => Ok(watch),
         // By then it is an answer: the client is told in the stream.
         Err(OpenError::Expired) => Err(Refusal::expired_watch(after, track.floor())),

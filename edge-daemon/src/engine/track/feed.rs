@@ -13,6 +13,7 @@ use ringwatch_core::time::Instant;
 use super::Track;
 use crate::engine::object::{Object, ObjectError};
 use crate::engine::shape::Shape;
+use crate::engine::stored::Stored;
 
 impl<S: Shape> Track<S> {
     /// A list or a difference begins, or goes on, or events do.
@@ -35,13 +36,13 @@ impl<S: Shape> Track<S> {
             How::Resumed => {}
         }
         self.moving = how != How::Resumed;
-        for object in self.store.values_mut() {
-            let key = object.key().as_str();
+        for stored in self.store.values_mut() {
+            let key = stored.object.key().as_str();
             let listed = match (how, self.mark.as_ref()) {
-                (How::Continued, Some((mark, _))) => object.listed && key <= mark.borrow(),
+                (How::Continued, Some((mark, _))) => stored.listed && key <= mark.borrow(),
                 _ => !how.names(key),
             };
-            object.listed = listed;
+            stored.listed = listed;
         }
     }
 
@@ -77,10 +78,7 @@ impl<S: Shape> Track<S> {
         let object = self.build(key, revision, json);
         let keyed = object.map(|object| (S::key(&object), object));
         match keyed {
-            Ok((Some(owned), mut object)) => {
-                object.group = self.pending.group();
-                self.insert(owned, revision, object);
-            }
+            Ok((Some(owned), object)) => self.insert(owned, revision, object),
             Err(ObjectError::NoRoom) => self.miss(key, revision, Cause::Full),
             _ => self.miss(key, revision, Cause::Unfit),
         }
@@ -109,12 +107,13 @@ impl<S: Shape> Track<S> {
                 self.remove(unlisted.borrow(), revision);
             }
         }
-        match self.store.put(key, revision, object.clone()) {
+        let stored = Stored::new(object.clone(), self.pending.group());
+        match self.store.put(key, revision, stored) {
             Ok(put) => {
                 let previous = put.previous.map(|entry| entry.value);
                 let key = object.key().as_str();
                 if let Some(previous) = &previous {
-                    self.stored.remove(key, previous.revision());
+                    self.stored.remove(key, previous.object.revision());
                 }
                 self.stored.add(key, revision);
                 self.missing.remove(key);
@@ -137,8 +136,8 @@ impl<S: Shape> Track<S> {
 
     /// The list names an object without showing it.
     pub(super) fn list(&mut self, key: &str) {
-        if let Some(object) = self.store.find(key).and_then(|id| self.store.value_mut(id)) {
-            object.listed = true;
+        if let Some(stored) = self.store.find(key).and_then(|id| self.store.value_mut(id)) {
+            stored.listed = true;
         }
     }
 
@@ -157,7 +156,7 @@ impl<S: Shape> Track<S> {
         let Some(entry) = self.store.remove(key) else {
             return;
         };
-        self.stored.remove(key, entry.value.revision());
+        self.stored.remove(key, entry.value.object.revision());
         if self.complete {
             self.pending.record(Some(entry.value), None, revision);
         }
@@ -247,7 +246,8 @@ impl<S: Shape> Track<S> {
         for previous in self.pending.iter().filter_map(Change::previous) {
             if let Some(key) = S::key(previous) {
                 // There is room: it was there before.
-                let _ = self.store.put(key, previous.revision(), previous.clone());
+                let stored = Stored::new(previous.clone(), 0);
+                let _ = self.store.put(key, previous.revision(), stored);
             }
         }
         self.pending.clear();

@@ -6,6 +6,7 @@ use ringwatch_core::slots::Place;
 
 use crate::engine::object::Object;
 use crate::engine::shape::Shape;
+use crate::engine::stored::Stored;
 
 pub(super) struct Pending<S: Shape> {
     /// The first `len` are taken.
@@ -102,7 +103,7 @@ impl<S: Shape> Pending<S> {
     /// An object changes from `previous` to `current`, at `revision`. What was pending for its key becomes one with it.
     pub(super) fn record(
         &mut self,
-        previous: Option<Object<S::Bytes>>,
+        previous: Option<Stored<S::Bytes>>,
         current: Option<Object<S::Bytes>>,
         revision: Revision,
     ) {
@@ -114,15 +115,16 @@ impl<S: Shape> Pending<S> {
             When::At(other) if other == revision => self.when,
             _ => When::Different,
         };
-        let Some(subject) = current.as_ref().or(previous.as_ref()) else {
-            return;
-        };
-        let key = subject.key();
         // Most keys come once in a group, and need not be looked for.
         let again = match &previous {
             Some(previous) => previous.group == self.group,
             None => self.deletions > 0,
         };
+        let previous = previous.map(|stored| stored.object);
+        let Some(subject) = current.as_ref().or(previous.as_ref()) else {
+            return;
+        };
+        let key = subject.key();
         let same = |place: &Place<Change<Object<S::Bytes>>>| {
             let change = place.as_ref();
             change.is_some_and(|change| change.subject().key() == key)

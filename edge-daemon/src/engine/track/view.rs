@@ -109,9 +109,10 @@ impl<S: Shape> View for Track<S> {
         buckets.fill(Digest::EMPTY);
         let count = u8::try_from(buckets.len()).unwrap_or(u8::MAX);
         for entry in self.store.iter() {
-            let key = entry.value.key().as_str();
+            let object = &entry.value.object;
+            let key = object.key().as_str();
             if let Some(digest) = buckets.get_mut(bucket(key, count)) {
-                digest.add(key, entry.value.revision());
+                digest.add(key, object.revision());
             }
         }
         self.missing.add_to(buckets);
