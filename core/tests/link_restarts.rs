@@ -1,44 +1,21 @@
 //! A node tells of its restart: once, through every cut, and only to who understands.
 
+#[path = "common/lamp.rs"]
+mod lamp;
+
 use std::cell::{Cell, RefCell};
 
+use lamp::Lamp;
 use ringwatch_core::history::History;
-use ringwatch_core::key::Key;
 use ringwatch_core::link::frame::{Cause, MAX_DETAIL, Origin, Restart};
 use ringwatch_core::link::node::{self, Mirror, Security, Standing, View, Wanted};
-use ringwatch_core::link::serve::{
-    self, Access, Admission, Content, Local, LocalWatch, Reported, Restarts,
-};
+use ringwatch_core::link::serve::{self, Access, Admission, Local, LocalWatch, Reported, Restarts};
 use ringwatch_core::link::{PresharedKey, Seed};
-use ringwatch_core::object::{Change, Object};
+use ringwatch_core::object::Change;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::slots::Place;
 use ringwatch_core::store::Store;
 use ringwatch_core::time::Instant;
-
-#[derive(Debug, Clone)]
-struct Lamp;
-
-impl Object for Lamp {
-    fn key(&self) -> Key<'_> {
-        Key::checked_before("hall/lamp")
-    }
-    fn revision(&self) -> Revision {
-        Revision::new(1)
-    }
-    fn label(&self, _: &str) -> Option<&str> {
-        None
-    }
-    fn field(&self, _: &str) -> Option<&str> {
-        None
-    }
-}
-
-impl Content for Lamp {
-    fn json(&self) -> &[u8] {
-        b"{}"
-    }
-}
 
 type Name = heapless::String<16>;
 type Serving = serve::Session<LocalWatch<Name, 8>, Lamp, 1, 512, 4>;
@@ -98,7 +75,7 @@ fn connection(
     let mut store = Store::<Name, Lamp, [_; 2]>::array();
     let history = History::<Change<Lamp>, [_; 2]>::array();
     let name = "hall/lamp".try_into().unwrap();
-    store.put(name, Revision::new(1), Lamp).unwrap();
+    store.put(name, Revision::new(1), Lamp::PLAIN).unwrap();
     let source = Local {
         resource: "lamps",
         origin: Origin([1; 8]),

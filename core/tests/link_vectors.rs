@@ -3,16 +3,19 @@
 //! `RINGWATCH_BLESS=1` rewrites how the decoder shows each frame and what the handshake sends; the bytes of frames and of the wire are
 //! written by hand and by another implementation, and are never rewritten.
 
+#[path = "common/lamp.rs"]
+mod lamp;
+
 use std::fmt::Write;
 use std::{env, fs};
 
+use lamp::Lamp;
 use ringwatch_core::history::History;
-use ringwatch_core::key::Key;
 use ringwatch_core::link::frame::{Cause, Code, Frame, Origin, Restart};
 use ringwatch_core::link::node::{self, Mirror, Security, View, Wanted, projected};
-use ringwatch_core::link::serve::{self, Admission, Content, Local, LocalWatch};
+use ringwatch_core::link::serve::{self, Admission, Local, LocalWatch};
 use ringwatch_core::link::{PresharedKey, Seed};
-use ringwatch_core::object::{Change, Object};
+use ringwatch_core::object::Change;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::store::Store;
 use ringwatch_core::time::Instant;
@@ -143,7 +146,7 @@ fn a_session_sends_these_bytes() {
         local.selecting::<16>()
     };
     store
-        .put("a/x".try_into().unwrap(), Revision::new(1), Lamp)
+        .put("a/x".try_into().unwrap(), Revision::new(1), LAMP)
         .unwrap();
     store.advance(Revision::new(1));
     let access = |_: &str, _: bool| Admission::Sealed(key.clone());
@@ -207,26 +210,8 @@ fn a_session_sends_these_bytes() {
 
 type Name = heapless::String<16>;
 
-#[derive(Debug, Clone)]
-struct Lamp;
-
-impl Object for Lamp {
-    fn key(&self) -> Key<'_> {
-        Key::checked_before("a/x")
-    }
-    fn revision(&self) -> Revision {
-        Revision::new(1)
-    }
-    fn label(&self, _: &str) -> Option<&str> {
-        None
-    }
-    fn field(&self, _: &str) -> Option<&str> {
-        None
-    }
-}
-
-impl Content for Lamp {
-    fn json(&self) -> &[u8] {
-        br#"{"spec":{"on":true}}"#
-    }
-}
+const LAMP: Lamp = Lamp {
+    key: "a/x",
+    revision: 1,
+    json: r#"{"spec":{"on":true}}"#,
+};

@@ -1,40 +1,19 @@
 //! A node's session with more places for subscriptions than it wants, and a source over other objects than a store's.
 
+#[path = "common/lamp.rs"]
+mod lamp;
+
+use lamp::Lamp;
 use ringwatch_core::history::History;
 use ringwatch_core::informer::Handler;
-use ringwatch_core::key::Key;
 use ringwatch_core::link::Seed;
 use ringwatch_core::link::frame::{How, Origin};
 use ringwatch_core::link::node::{self, Mirror, Security, Standing, View, Wanted};
-use ringwatch_core::link::serve::{self, Admission, Content, Local, LocalWatch};
-use ringwatch_core::object::{Change, Object};
+use ringwatch_core::link::serve::{self, Admission, Local, LocalWatch};
+use ringwatch_core::object::Change;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::store::Store;
 use ringwatch_core::time::Instant;
-
-#[derive(Debug, Clone)]
-struct Lamp(u64);
-
-impl Object for Lamp {
-    fn key(&self) -> Key<'_> {
-        Key::checked_before("hall/lamp")
-    }
-    fn revision(&self) -> Revision {
-        Revision::new(self.0)
-    }
-    fn label(&self, _: &str) -> Option<&str> {
-        None
-    }
-    fn field(&self, _: &str) -> Option<&str> {
-        None
-    }
-}
-
-impl Content for Lamp {
-    fn json(&self) -> &[u8] {
-        b"{}"
-    }
-}
 
 struct Nobody;
 
@@ -52,7 +31,11 @@ fn places_that_are_not_wanted_are_not_asked_for() {
     let mut store = Store::<Name, Lamp, [_; 2]>::array();
     let history = History::<Change<Lamp>, [_; 2]>::array();
     store
-        .put("hall/lamp".try_into().unwrap(), Revision::new(0), Lamp(0))
+        .put(
+            "hall/lamp".try_into().unwrap(),
+            Revision::new(1),
+            Lamp::PLAIN,
+        )
         .unwrap();
     let source = Local {
         resource: "lamps",

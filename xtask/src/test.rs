@@ -206,33 +206,28 @@ fn provide_boards(command: &mut Command) -> Result<()> {
 }
 
 fn properties() -> Result<()> {
-    let mut found = false;
-    for (folder, package) in [
-        ("core/tests", "ringwatch-core"),
-        ("server/tests", "ringwatch-server"),
-        ("tests/tests", "ringwatch-tests"),
-    ] {
-        let mut files = places::rust_files(folder)?;
-        files.retain(|file| file.ends_with(PROPERTY_SUFFIX));
-        if files.is_empty() {
-            continue;
-        }
-        found = true;
-        // Optimised, with overflow checks; the profile is in the root's Cargo.toml.
-        let mut command = runner(Some("proof"));
-        command.args(["--package", package]);
-        for file in &files {
-            command.args(["--test", file]);
-        }
-        run(command.env("PROPTEST_CASES", PROPERTY_CASES))?;
+    let mut files = Vec::new();
+    for folder in ["core/tests", "server/tests", "tests/tests"] {
+        let found = places::rust_files(folder)?;
+        files.extend(
+            found
+                .into_iter()
+                .filter(|file| file.ends_with(PROPERTY_SUFFIX)),
+        );
     }
-    if found {
-        Ok(())
-    } else {
-        Err(Failure::new(format!(
+    if files.is_empty() {
+        return Err(Failure::new(format!(
             "no file *{PROPERTY_SUFFIX}.rs in core/tests, server/tests or tests/tests"
-        )))
+        )));
     }
+    // Optimised, with overflow checks; the profile is in the root's Cargo.toml. All packages at once: one after the other each would ask for features of its own of what
+    // they have in common, and have that built again.
+    let mut command = runner(Some("proof"));
+    command.arg("--workspace");
+    for file in &files {
+        command.args(["--test", file]);
+    }
+    run(command.env("PROPTEST_CASES", PROPERTY_CASES))
 }
 
 /// Runs tests, built in a profile of Cargo's other than the usual one if given: by nextest if it is

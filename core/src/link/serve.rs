@@ -65,7 +65,7 @@ impl Default for Config {
 /// One session with one node.
 ///
 /// `W` and `H` are the [`Source`]'s watch and held object; `SUBS` is the most subscriptions, `PACKET` the longest packet in bytes that a node
-/// may send after its first one (at least 128), `KEYS` the most keys that are sent only once; `N` is what [`Access`] gives for a name. With an allocator, `R` may be a [`Room`] in which subscriptions and packets take memory only
+/// may send after its first one (at least 132), `KEYS` the most keys that are sent only once; `N` is what [`Access`] gives for a name. With an allocator, `R` may be a [`Room`] in which subscriptions and packets take memory only
 /// while there are any.
 ///
 /// The caller moves bytes: [`receive`](Self::receive) what has come, and [`poll_output`](Self::poll_output) until there is nothing, after
@@ -126,8 +126,8 @@ where
     pub fn begin(config: Config, seed: Seed, now: Instant) -> Self {
         const {
             assert!(
-                PACKET >= MIN_PACKET,
-                "nodes may send packets of this length"
+                PACKET >= MIN_PACKET + 4,
+                "nodes may send packets of this length, on a serial line with a checksum"
             );
             assert!(
                 SUBS > 0 && SUBS <= 256,

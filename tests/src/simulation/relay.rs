@@ -111,7 +111,9 @@ impl engine::Policy for Guests {
     }
 }
 
-type Engine = Resources<Memory, Guests, 1, 4, PORTS, 2, PACKET, 8>;
+type Engine = Resources<Memory, Guests, 1, 4, PORTS, 2, PACKET_IN, 8>;
+/// Nodes have to make do with short packets, as at a relay on a board.
+const PACKET_IN: usize = 160;
 
 /// A relay process.
 pub struct Relay {

@@ -284,7 +284,6 @@ fn serves_all_at_once(machine: &board::Machine) {
     relay.until("boot 2");
     site.write_many(15, 5);
     everybody_is_in_step();
-    assert_eq!(relay.count("has left"), 0);
 }
 
 /// More happens while a node is cut off than the relay remembers: only what differs is sent.

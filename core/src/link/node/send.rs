@@ -125,13 +125,25 @@ where
         let rest = buffer.get_mut(len..).unwrap_or_default();
         let asked = self.subscribe(rest, views, now);
         if begun + asked == 0 {
-            // What did not fit an empty packet never will.
-            for (subscription, _) in self.subs.iter_mut().zip(self.wanted) {
-                if subscription.is_to_be_asked(now) {
-                    subscription.failed(Code::Unsupported, 0, now);
-                }
-            }
+            return self.what_fits_no_packet(buffer, now);
         }
         begun + asked
+    }
+
+    /// What did not fit an empty packet never will. But it may fit a first one, as it has: those may be longer.
+    fn what_fits_no_packet(&mut self, buffer: &mut [u8], now: Instant) -> usize {
+        let mut fitted = false;
+        for (subscription, _) in self.subs.iter_mut().zip(self.wanted) {
+            if subscription.is_to_be_asked(now) {
+                fitted |= subscription.was_asked();
+                subscription.failed(Code::Unsupported, 0, now);
+            }
+        }
+        if !fitted {
+            return 0;
+        }
+        let code = Code::Done;
+        self.phase = Phase::Over(Ended::Here(code));
+        Control::Goodbye { code }.encode(buffer).unwrap_or(0)
     }
 }

@@ -61,6 +61,11 @@ impl Subscription {
         matches!(self.stage, Stage::Syncing | Stage::Live)
     }
 
+    /// Whether it has been asked for in this session.
+    pub(super) fn was_asked(&self) -> bool {
+        self.round > 0
+    }
+
     /// Whether an answer is the one that it waits for.
     pub(super) fn awaits(&self, round: u8) -> bool {
         self.stage == Stage::Asked && self.round == round

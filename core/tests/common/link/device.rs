@@ -15,7 +15,8 @@ use super::world::{Hop, Thing, World};
 const KEY: PresharedKey = PresharedKey::new([9; 32]);
 
 type NodeSession = node::Session<'static, 2, 164, 4, 4, Vec<u8>>;
-type ServerSession = serve::Session<LocalWatch<String, 32>, Thing, 2, 512, 8>;
+/// The shortest packets that a serving end may take, to have all that nodes say in those.
+type ServerSession = serve::Session<LocalWatch<String, 32>, Thing, 2, 132, 8>;
 
 /// A node, the hop that it is connected to, and the bytes between them.
 pub(crate) struct Device {
