@@ -71,7 +71,7 @@ const KEY: usize = 48;
 /// The longest name of what it watches.
 const TEXT: usize = 48;
 /// What the names, selectors and fields of a node's request may take together.
-const ASKED: usize = 160;
+const ASKED: usize = 144;
 /// The longest packet of a node, but for its first.
 const PACKET_IN: usize = 160;
 /// The longest packet from and to the upstream.

@@ -32,6 +32,8 @@ const SILENCE: Duration = Duration::from_secs(20);
 const STUCK: Duration = Duration::from_secs(20);
 /// How long to wait if the network lets nobody listen.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long a state of TCP is taken for the same: it may have been another in between, which has used up what was asked for.
+const GLANCE: Duration = Duration::from_secs(1);
 
 /// What TCP may have on its way from a node: they say little, in packets that the session puts together.
 pub(super) const RECEIVE: usize = 64;
@@ -86,8 +88,11 @@ struct Link {
 enum Stage {
     /// Nobody is here, and from then on somebody may come.
     Free(Instant),
-    /// Somebody may come.
-    Waiting,
+    /// Somebody may come. Who asked to be woken when TCP was in this state need not ask again, before it is another.
+    Waiting {
+        asked: Option<Tcp>,
+        again: Instant,
+    },
     Serving(Serving),
     /// What was said last is being sent, or that it is over; until then.
     Leaving {
@@ -100,6 +105,8 @@ enum Stage {
 struct Serving {
     /// Whether it was said who it is.
     known: bool,
+    /// Whether to be woken when something has come was asked for.
+    asked: bool,
     /// Whether there may be something to be sent.
     more: bool,
     /// Since when the node has taken nothing of what there is for it.
@@ -121,12 +128,13 @@ impl Serve {
             while poll(self.shared.changed.wait(), cx).is_ready() {
                 rang = true;
             }
+            let now = now();
             let mut deadline = Instant::NEVER;
             for (number, link) in links.iter_mut().enumerate() {
                 if let (Stage::Serving(serving), true) = (&mut link.stage, rang) {
                     serving.more = true;
                 }
-                deadline = deadline.min(self.poll_link(number, link, cx));
+                deadline = deadline.min(self.poll_link(number, link, now, cx));
             }
             if poll(Timer::at(moment(deadline)), cx).is_pending() {
                 return Poll::Pending;
@@ -135,45 +143,61 @@ impl Serve {
     }
 
     /// Brings a link as far as it comes; when to look at it again although nothing has happened.
-    fn poll_link(&self, number: usize, link: &mut Link, cx: &mut Context<'_>) -> Instant {
+    fn poll_link(
+        &self,
+        number: usize,
+        link: &mut Link,
+        now: Instant,
+        cx: &mut Context<'_>,
+    ) -> Instant {
         let Link { io, stage } = link;
         loop {
             match stage {
-                Stage::Free(from) if now() < *from => return *from,
+                Stage::Free(from) if now < *from => return *from,
                 Stage::Free(_) => {
                     *stage = match poll(io.accept(self.port), cx) {
-                        Poll::Ready(Err(_)) => Stage::Free(now() + PAUSE),
-                        Poll::Ready(Ok(())) | Poll::Pending => Stage::Waiting,
+                        Poll::Ready(Err(_)) => Stage::Free(now + PAUSE),
+                        Poll::Ready(Ok(())) | Poll::Pending => Stage::Waiting {
+                            asked: None,
+                            again: now,
+                        },
                     };
                 }
-                Stage::Waiting => {
-                    if let Tcp::Listen | Tcp::SynSent | Tcp::SynReceived = io.state()
-                        && poll(io.wait_write_ready(), cx).is_pending()
-                    {
-                        return Instant::NEVER;
+                Stage::Waiting { asked, again } => {
+                    let state = io.state();
+                    if let Tcp::Listen | Tcp::SynSent | Tcp::SynReceived = state {
+                        // Asking wakes the network stack, for each of many places each time.
+                        if *asked == Some(state) && now < *again {
+                            return *again;
+                        }
+                        if poll(io.wait_write_ready(), cx).is_pending() {
+                            (*asked, *again) = (Some(state), now + GLANCE);
+                            return *again;
+                        }
                     }
-                    self.connect(number);
+                    self.connect(number, now);
                     *stage = Stage::Serving(Serving {
                         known: false,
+                        asked: false,
                         more: true,
                         stuck: None,
                     });
                 }
-                Stage::Serving(serving) => match self.serve(number, io, serving, cx) {
+                Stage::Serving(serving) => match self.serve(number, io, serving, now, cx) {
                     Ok(deadline) => return deadline,
                     Err(lost) => {
-                        self.disconnect(number, lost);
-                        *stage = Stage::leave(io, lost);
+                        self.disconnect(number, lost, now);
+                        *stage = Stage::leave(io, lost, now);
                     }
                 },
                 Stage::Leaving { until, aborted } => {
-                    if poll(io.flush(), cx).is_pending() && now() < *until {
+                    if poll(io.flush(), cx).is_pending() && now < *until {
                         return *until;
                     }
                     *stage = if *aborted {
                         Stage::Free(Instant::from_millis(0))
                     } else {
-                        Stage::abort(io)
+                        Stage::abort(io, now)
                     };
                 }
             }
@@ -182,23 +206,23 @@ impl Serve {
 
     /// Apart, for the stack's sake: a session is long, and is moved to its place.
     #[inline(never)]
-    fn connect(&self, link: usize) {
+    fn connect(&self, link: usize, now: Instant) {
         let config = Config {
             silence: SILENCE,
             ..Config::default()
         };
         let seed = self.shared.random.borrow_mut().seed();
         let mut relayed = self.shared.relayed.borrow_mut();
-        relayed.connect(link, config, seed, now());
+        relayed.connect(link, config, seed, now);
     }
 
     #[inline(never)]
-    fn disconnect(&self, link: usize, lost: Lost) {
+    fn disconnect(&self, link: usize, lost: Lost, now: Instant) {
         let mut relayed = self.shared.relayed.borrow_mut();
         let session = relayed.link(link);
         let name = session.map(Session::name).unwrap_or_default();
         log::info!("node {name} has left: {lost}");
-        relayed.disconnect(link, now());
+        relayed.disconnect(link, now);
     }
 
     /// Moves bytes, as many as there are and have room; when to look again.
@@ -207,20 +231,22 @@ impl Serve {
         link: usize,
         io: &mut TcpSocket<'_>,
         serving: &mut Serving,
+        now: Instant,
         cx: &mut Context<'_>,
     ) -> Result<Instant, Lost> {
-        loop {
+        // What was asked for is used up by bytes that come and by an end, which are both seen.
+        while !serving.asked || io.can_recv() || !io.may_recv() {
             let read = io.read_with(|bytes| {
-                self.receive(link, bytes);
+                self.receive(link, bytes, now);
                 (bytes.len(), bytes.len())
             });
             match poll(read, cx) {
                 Poll::Ready(Ok(0) | Err(_)) => return Err(Lost::Network),
-                Poll::Ready(Ok(_)) => serving.more = true,
-                Poll::Pending => break,
+                Poll::Ready(Ok(_)) => (serving.asked, serving.more) = (false, true),
+                Poll::Pending => serving.asked = true,
             }
         }
-        if self.deadline(link)? <= now() {
+        if self.deadline(link)? <= now {
             serving.more = true;
         }
         while serving.more {
@@ -232,15 +258,15 @@ impl Serve {
                 return Err(Lost::Network);
             }
             serving.stuck = None;
-            serving.more = self.send(link, io).ok_or(Lost::Network)?;
+            serving.more = self.send(link, io, now).ok_or(Lost::Network)?;
         }
         self.say_who(link, serving);
         let deadline = self.deadline(link)?;
         if !serving.more {
             return Ok(deadline);
         }
-        let stuck = *serving.stuck.get_or_insert(now()) + STUCK;
-        if stuck <= now() {
+        let stuck = *serving.stuck.get_or_insert(now) + STUCK;
+        if stuck <= now {
             return Err(Lost::Network);
         }
         // There is something to be said, and no room for it: no other deadline counts.
@@ -268,18 +294,18 @@ impl Serve {
     }
 
     /// Hands the next packet to the network; whether there was one. `None` if the network is gone.
-    fn send(&self, link: usize, io: &mut TcpSocket<'_>) -> Option<bool> {
+    fn send(&self, link: usize, io: &mut TcpSocket<'_>, now: Instant) -> Option<bool> {
         // No longer than that even if there is room: what fits no packet must never fit one.
         let mut out = [0; PACKET];
         let mut relayed = self.shared.relayed.borrow_mut();
-        let bytes = relayed.poll_output(link, now(), &mut out);
+        let bytes = relayed.poll_output(link, now, &mut out);
         hand_over(io, bytes.unwrap_or_default())
     }
 
-    fn receive(&self, link: usize, bytes: &[u8]) {
+    fn receive(&self, link: usize, bytes: &[u8], now: Instant) {
         let mut relayed = self.shared.relayed.borrow_mut();
         let before = relayed.relay().restarts().count();
-        relayed.receive(link, bytes, now());
+        relayed.receive(link, bytes, now);
         for reported in relayed.relay().restarts().since(before) {
             let restart = reported.restart();
             let (node, detail) = (restart.node, restart.detail);
@@ -290,12 +316,12 @@ impl Serve {
 
 impl Stage {
     /// Gives a connection up. A session that has ended by itself may have said why, which is sent first.
-    fn leave(io: &mut TcpSocket<'_>, lost: Lost) -> Self {
+    fn leave(io: &mut TcpSocket<'_>, lost: Lost, now: Instant) -> Self {
         if !matches!(lost, Lost::Ended(_)) {
-            return Self::abort(io);
+            return Self::abort(io, now);
         }
         io.close();
-        let until = now() + GOODBYE;
+        let until = now + GOODBYE;
         Self::Leaving {
             until,
             aborted: false,
@@ -303,9 +329,9 @@ impl Stage {
     }
 
     /// Whoever is still there is told, if there is a way.
-    fn abort(io: &mut TcpSocket<'_>) -> Self {
+    fn abort(io: &mut TcpSocket<'_>, now: Instant) -> Self {
         io.abort();
-        let until = now() + CONNECT;
+        let until = now + CONNECT;
         Self::Leaving {
             until,
             aborted: true,
