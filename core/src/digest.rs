@@ -42,7 +42,7 @@ const HASH_KEY: [u8; 16] = *b"ringwatch-digest";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "u64", into = "u64")]
 // As small as it can be: see `Revision`.
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub struct Digest(u64);
 
 impl From<u64> for Digest {

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(from = "u64", into = "u64")]
 // Some hundred are in every table, beside a pointer and a byte or two: at a multiple of 8 half of their room would be left empty on a 32-bit target.
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub struct Revision(u64);
 
 #[cfg(feature = "defmt")]

@@ -19,7 +19,7 @@ use core::time::Duration;
 /// A moment, in milliseconds since an epoch of the caller's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 // As small as it can be: see `Revision`.
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub struct Instant(u64);
 
 #[cfg(feature = "defmt")]

@@ -220,21 +220,28 @@ where
                 return None;
             }
         };
-        // Where room for the first packet was.
-        let mut receiver = Receiver::after(&greeting.receiver);
-        let secret = greeting.seed.hash_key();
-        let mut state = State::new(&greeted, secret, receiver.longest(), greeting.liveness);
-        match state.answer(greeted.handshake, receiver.spare(), now) {
-            Ok(()) => {
-                self.part = Part::Talking(Talking { receiver, state });
-                Some(greeted.frames)
-            }
-            Err(code) => {
-                let name = Some(greeted.name);
-                self.part = Part::Refused(Refused { code, name });
-                None
-            }
+        self.talk(&greeted);
+        let Part::Talking(Talking { receiver, state }) = &mut self.part else {
+            return None;
+        };
+        if let Err(code) = state.answer(greeted.handshake, receiver.spare(), now) {
+            let name = Some(greeted.name);
+            self.part = Part::Refused(Refused { code, name });
+            return None;
         }
+        Some(greeted.frames)
+    }
+
+    /// Makes room for a session with a node that is let in, where that for its first packet was. Apart, since it is made on the stack and moved there.
+    #[inline(never)]
+    fn talk(&mut self, greeted: &Greeted<N>) {
+        let Part::Greeting(greeting) = &self.part else {
+            return;
+        };
+        let receiver = Receiver::after(&greeting.receiver);
+        let secret = greeting.seed.hash_key();
+        let state = State::new(greeted, secret, receiver.longest(), greeting.liveness);
+        self.part = Part::Talking(Talking { receiver, state });
     }
 
     /// Writes the next bytes to send into the front of `out`, which should have room for a packet and a little more;

@@ -38,9 +38,9 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// What TCP may have on its way from a node: they say little, in packets that the session puts together.
 pub(super) const RECEIVE: usize = 64;
 /// The longest packet to a node, as it is on the wire. Any object fits, with its key.
-const PACKET: usize = 192;
-/// What may be on its way to a node: a packet, and some events more while the first is not acknowledged.
-pub(super) const SEND: usize = PACKET + 96;
+const PACKET: usize = 224;
+/// What may be on its way to a node: a packet, and an event before it that is not acknowledged. What comes meanwhile goes together.
+pub(super) const SEND: usize = PACKET + 64;
 
 /// The buffers of a connection.
 pub(super) struct Line<const RECEIVE: usize, const SEND: usize> {

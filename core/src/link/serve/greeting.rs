@@ -55,7 +55,8 @@ impl<N> From<Code> for Refused<N> {
 }
 
 impl<N: Clone> Greeted<N> {
-    /// Reads a first packet, and opens it into `opened`.
+    /// Reads a first packet, and opens it into `opened`. Apart, as is the [answer](State::answer): a handshake needs much stack twice, but not at once.
+    #[inline(never)]
     pub(super) fn read(
         packet: &[u8],
         seed: &Seed,
@@ -109,6 +110,7 @@ where
     N: AsRef<str> + Clone,
 {
     /// Prepares the answer to the first packet. From then on packets are sealed, if they are to be.
+    #[inline(never)]
     pub(super) fn answer(
         &mut self,
         handshake: Option<Handshake>,

@@ -365,9 +365,9 @@ fn agrees<S: Source>(
     ours.to_bits().to_le_bytes() == theirs
 }
 
-fn parse_projection(
-    text: &str,
-) -> Result<Option<Projection<&str, heapless::Vec<Field, MAX_FIELDS>>>, (Code, u32)> {
+type Fields<'a> = Projection<&'a str, heapless::Vec<Field, MAX_FIELDS>>;
+
+fn parse_projection(text: &str) -> Result<Option<Fields<'_>>, (Code, u32)> {
     if text.is_empty() {
         return Ok(None);
     }
