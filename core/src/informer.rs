@@ -95,6 +95,8 @@ pub struct Informer<K, T, S, X = NoIndex> {
     store: Store<K, Held<T>, S>,
     index: X,
     revision: Revision,
+    /// Of the last event, which may be one of a transaction that is not complete.
+    newest: Revision,
     digest: Digest,
     contact: Place<Contact>,
     synced: bool,
@@ -127,6 +129,7 @@ impl<K, T, S, X> Informer<K, T, S, X> {
             store,
             index,
             revision: Revision::ZERO,
+            newest: Revision::ZERO,
             digest: Digest::EMPTY,
             contact: Place::Free,
             synced: false,
@@ -163,6 +166,7 @@ where
         handler: &mut impl Handler<T>,
     ) -> Result<(), Refused<T>> {
         self.flush(handler);
+        self.note(revision);
         match self.store.find(key) {
             Some(id) => self.change(id, revision, value, handler),
             None => self.insert(key, revision, value, handler),
@@ -173,6 +177,7 @@ where
     /// deletion that is older than what is held: a repetition, after which the object was made anew.
     pub fn delete(&mut self, key: &str, revision: Revision, handler: &mut impl Handler<T>) {
         self.flush(handler);
+        self.note(revision);
         if let Some(id) = self.store.find(key)
             && !self.is_repetition(id, revision)
         {
@@ -187,8 +192,17 @@ where
         }
     }
 
+    /// There was an event. What a snapshot shows is none.
+    fn note(&mut self, revision: Revision) {
+        if !self.in_snapshot {
+            self.newest = self.newest.max(revision);
+        }
+    }
+
     /// Takes in a bookmark: nothing else happened up to `revision`, and the sender's view has this digest.
     /// `age` is how old the sender's own knowledge is.
+    ///
+    /// A sender that is behind the one before it cannot be compared with: what that one has told of later is in view.
     pub fn bookmark(
         &mut self,
         revision: Revision,
@@ -198,7 +212,7 @@ where
     ) -> Check {
         self.advance(revision);
         self.contact = Place::Taken(Contact { at: now, age });
-        self.compare(digest)
+        self.compare(digest.filter(|_| revision >= self.newest))
     }
 
     /// The value of a key.
@@ -247,7 +261,7 @@ where
     /// Where to resume after a lost connection; `None` if a snapshot is needed.
     ///
     /// After an event this is the revision before it, since others of the same transaction may be to come; what a
-    /// resumed watch repeats for that reason is recognised and not told again. A bookmark ends the doubt.
+    /// resumed watch repeats for that reason is recognised and not told again. A bookmark ends the doubt, unless it is of a sender that has not come so far.
     pub fn revision(&self) -> Option<Revision> {
         (self.synced && !self.in_snapshot && !self.differs).then_some(self.revision)
     }

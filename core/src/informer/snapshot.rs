@@ -27,6 +27,7 @@ where
     pub fn begin_difference(&mut self, stays: impl Fn(&str) -> bool) {
         self.in_snapshot = true;
         self.revision = Revision::ZERO;
+        self.newest = Revision::ZERO;
         self.list(|key, _| stays(key));
     }
 

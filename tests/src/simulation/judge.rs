@@ -71,6 +71,8 @@ pub struct Record {
     /// What it was told to keep since the subscription began, and whether it began inside a snapshot, which keeps the first part of it.
     kept: BTreeSet<&'static str>,
     continued: bool,
+    /// Whether it goes on with events at another hop.
+    moved: bool,
 }
 
 impl Record {
@@ -190,8 +192,13 @@ impl<H: Holding> Judge<'_, H> {
             self.find(property, || detail);
         }
         self.record.stretch = Some(stretch);
+        // What it was told elsewhere of a transaction that it has only a part of, and that is not known here yet.
+        let is_ahead = self.record.moved && self.record.last.values().any(|told| *told > until);
         let held = &self.held;
-        if !self.record.has_lost && !held.agrees_with(self.telling.world, until, self.selection) {
+        if !self.record.has_lost
+            && !is_ahead
+            && !held.agrees_with(self.telling.world, until, self.selection)
+        {
             self.find(Property::Reliable, || {
                 let truth = self.telling.world.selected(until, self.selection.wants);
                 let truth: BTreeMap<_, _> = truth.map(|thing| (thing.key, thing.level)).collect();
@@ -241,6 +248,7 @@ impl<H: Holding> View for Judge<'_, H> {
         }
         self.record.kept.clear();
         self.record.continued = how == How::Continued;
+        self.record.moved = how == How::Resumed && self.record.hop != self.telling.hop;
         if other && how != How::Snapshot {
             self.find(Property::Resumable, || format!("{how:?} at another origin"));
         }
