@@ -28,7 +28,7 @@ fn a_sender_that_is_behind_is_not_compared_with() {
     let at = Revision::new;
     let now = Instant::from_millis(1);
     let mut informer = Informer::<heapless::String<8>, u8, [_; 4]>::array();
-    let mut bookmark = |informer: &mut Informer<_, _, [_; 4]>, revision, members: &[_]| {
+    let bookmark = |informer: &mut Informer<_, _, [_; 4]>, revision, members: &[_]| {
         informer.bookmark(at(revision), digest(members), Duration::ZERO, now)
     };
     informer.begin_snapshot();

@@ -4,15 +4,16 @@
 mod lamp;
 
 use lamp::Lamp;
-use ringwatch_core::history::History;
+use ringwatch_core::history::{self, History};
 use ringwatch_core::informer::Handler;
 use ringwatch_core::link::frame::{Code, Origin};
 use ringwatch_core::link::node::{self, Mirror, Security, Standing, View, Wanted};
-use ringwatch_core::link::serve::{self, Admission, Local, LocalWatch};
+use ringwatch_core::link::serve::{self, Admission, Local, LocalWatch, Selecting};
 use ringwatch_core::link::{Ended, PresharedKey, Seed};
 use ringwatch_core::object::Change;
 use ringwatch_core::revision::Revision;
-use ringwatch_core::store::Store;
+use ringwatch_core::slots::Place;
+use ringwatch_core::store::{Slot, Store};
 use ringwatch_core::time::Instant;
 
 const KEY: PresharedKey = PresharedKey::new([5; 32]);
@@ -23,8 +24,8 @@ const LONG: &str = "spec.rather-long-path-to-a-number:u32,spec.another-rather-lo
 type Name = heapless::String<16>;
 type Serving = serve::Session<LocalWatch<Name, 8>, Lamp, 1, 132, 4>;
 type Node<'a> = node::Session<'a, 1, 256, 4, 16>;
-type Lamps = Store<Name, Lamp, [ringwatch_core::store::Slot<Name, Lamp>; 2]>;
-type Ring = [ringwatch_core::slots::Place<ringwatch_core::history::Entry<Change<Lamp>>>; 2];
+type Lamps = Store<Name, Lamp, [Slot<Name, Lamp>; 2]>;
+type Ring = [Place<history::Entry<Change<Lamp>>>; 2];
 
 struct Nobody;
 
@@ -50,6 +51,17 @@ impl World {
         world
     }
 
+    fn source(&self) -> Selecting<'_, Lamps, Ring, 8> {
+        let local = Local {
+            resource: "lamps",
+            origin: Origin([1; 8]),
+            store: &self.store,
+            history: &self.history,
+            in_step: NOW,
+        };
+        local.selecting()
+    }
+
     fn change(&mut self, revision: u64) {
         let lamp = Lamp {
             revision,
@@ -73,14 +85,7 @@ const NOW: Instant = Instant::from_millis(5);
 
 /// Moves bytes until there are none, or until one end has had enough.
 fn talk(world: &World, node: &mut Node<'_>, server: &mut Serving, views: &mut [&mut dyn View]) {
-    let source = Local {
-        resource: "lamps",
-        origin: Origin([1; 8]),
-        store: &world.store,
-        history: &world.history,
-        in_step: NOW,
-    }
-    .selecting::<8>();
+    let source = world.source();
     let access = |_: &str, _: bool| Admission::Sealed(KEY);
     let mut wire = [0; 600];
     let mut quiet = false;
@@ -154,14 +159,7 @@ fn what_fits_any_packet_is_asked_for_again() {
 #[test]
 fn nobody_speaks_before_the_answer() {
     let world = World::new();
-    let source = Local {
-        resource: "lamps",
-        origin: Origin([1; 8]),
-        store: &world.store,
-        history: &world.history,
-        in_step: NOW,
-    }
-    .selecting::<8>();
+    let source = world.source();
     let access = |_: &str, _: bool| Admission::Sealed(KEY);
     let wanted = [Wanted::all("lamps")];
     let mut mirror = Mirror::<Name, (), [_; 2]>::array();
@@ -189,14 +187,7 @@ fn nobody_speaks_before_the_answer() {
 #[test]
 fn who_is_refused_is_told() {
     let world = World::new();
-    let source = Local {
-        resource: "lamps",
-        origin: Origin([1; 8]),
-        store: &world.store,
-        history: &world.history,
-        in_step: NOW,
-    }
-    .selecting::<8>();
+    let source = world.source();
     let wanted = [Wanted::all("lamps")];
     let mut mirror = Mirror::<Name, (), [_; 2]>::array();
     let mut nobody = Nobody;
