@@ -9,7 +9,7 @@ use ringwatch_core::informer::Handler;
 use ringwatch_core::link::frame::{Code, Origin};
 use ringwatch_core::link::node::{self, Mirror, Security, Standing, View, Wanted};
 use ringwatch_core::link::serve::{self, Admission, Local, LocalWatch, Selecting};
-use ringwatch_core::link::{Ended, PresharedKey, Seed};
+use ringwatch_core::link::{Ended, Framing, PresharedKey, Seed};
 use ringwatch_core::object::Change;
 use ringwatch_core::revision::Revision;
 use ringwatch_core::slots::Place;
@@ -181,6 +181,37 @@ fn nobody_speaks_before_the_answer() {
         assert!(server.poll_output(&source, NOW, &mut wire).is_none());
         assert_eq!(server.name(), "node");
     }
+}
+
+/// On a serial line it may be noise, which changes nothing.
+#[test]
+fn noise_before_the_answer_is_skipped() {
+    let world = World::new();
+    let source = world.source();
+    let access = |_: &str, _: bool| Admission::Sealed(KEY);
+    let wanted = [Wanted::all("lamps")];
+    let mut mirror = Mirror::<Name, (), [_; 2]>::array();
+    let mut nobody = Nobody;
+    let mut feed = mirror.feed(|_| Some(()), &mut nobody);
+    let mut views: [&mut dyn View; 1] = [&mut feed];
+    let config = node::Config {
+        framing: Framing::Serial,
+        ..node::Config::new("node", Security::Sealed(&KEY))
+    };
+    let serving = serve::Config {
+        framing: Framing::Serial,
+        ..serve::Config::default()
+    };
+    let mut node = Node::new(config, &wanted, [], Seed::new([1; 32]), NOW);
+    let mut server = Serving::new(serving, Seed::new([2; 32]), NOW);
+    let mut wire = [0; 600];
+    let hello = node.poll_output(&views, NOW, &mut wire).unwrap().to_vec();
+    server.receive(&[&hello[..], b"\0 noise"].concat(), &access, &source, NOW);
+    let answer = server.poll_output(&source, NOW, &mut wire).unwrap();
+    node.receive(answer, &mut views, NOW);
+    talk(&world, &mut node, &mut server, &mut views);
+    assert_eq!((node.ended(), server.ended()), (None, None));
+    assert_eq!(node.standing(0), Some(Standing::Live));
 }
 
 /// Who is refused is told so, by name or not.

@@ -134,11 +134,12 @@ impl<F: NorFlash> Memory<F> {
             network::up(stack).await;
             let mut socket = TcpSocket::new(stack, &mut buffers.receive, &mut buffers.send);
             let save_every = Duration::from_millis(settings.save_every.into());
+            let began = now();
             let (lost, was_live) = self.connect(&mut socket, endpoint, save_every).await;
             log::warn!("link lost: {lost}");
             self.save().await;
             if was_live {
-                backoff.reset();
+                backoff.worked_for(now().since(began));
             }
             let wait = backoff.wait(random.number() as u32);
             Timer::after_millis(wait.as_millis() as u64).await;

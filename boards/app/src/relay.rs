@@ -254,6 +254,7 @@ impl Follow {
             };
             network::up(stack).await;
             let mut socket = TcpSocket::new(stack, &mut line.receive, &mut line.send);
+            let began = now();
             let lost = match upstream::dial(&mut socket, endpoint).await {
                 Ok(()) => self.link(uplink, &mut socket, endpoint).await,
                 Err(lost) => lost,
@@ -262,7 +263,7 @@ impl Follow {
             upstream::hang_up(&mut socket, lost).await;
             self.shared.relayed.borrow_mut().relay_mut().interrupt();
             if uplink.standing(0) == Some(Standing::Live) {
-                backoff.reset();
+                backoff.worked_for(now().since(began));
             }
             let wait = backoff.wait(self.shared.random.borrow_mut().number() as u32);
             Timer::after_millis(wait.as_millis() as u64).await;

@@ -157,9 +157,9 @@ where
         let Part::Talking(Talking { receiver, state }) = &mut self.part else {
             return;
         };
-        // Who has not heard the answer has nothing to say yet; and it is where a packet would be.
+        // Who has not heard the answer has nothing to say yet; and it is where a packet would be. On a serial line it is noise.
         if let Phase::Answer(_) = state.phase {
-            if !bytes.is_empty() {
+            if !bytes.is_empty() && !receiver.is_noisy() {
                 state.phase = Phase::Over(Ended::Here(Code::Protocol));
             }
             return;

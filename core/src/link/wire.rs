@@ -126,6 +126,11 @@ impl<const N: usize, R: Room> Receiver<N, R> {
         receiver
     }
 
+    /// Whether bytes may be noise.
+    pub(super) fn is_noisy(&self) -> bool {
+        self.framing == Framing::Serial
+    }
+
     /// The buffer, while nothing is in it: between packets.
     pub(super) fn spare(&mut self) -> &mut [u8; N] {
         self.buffer.bytes()
