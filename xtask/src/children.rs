@@ -41,6 +41,8 @@ struct Running {
     name: &'static str,
     child: Child,
     log: PathBuf,
+    /// Whether the end of its output was heard while somebody waited for another.
+    ended: bool,
 }
 
 enum Event {
@@ -115,7 +117,12 @@ impl Children {
             }
             let _ = sender.send(Event::Ended(name));
         });
-        self.running.push(Running { name, child, log });
+        self.running.push(Running {
+            name,
+            child,
+            log,
+            ended: false,
+        });
         Ok(())
     }
 
@@ -168,19 +175,22 @@ impl Children {
 
     /// Waits until one has ended by itself, and well; what it said is given line by line.
     pub(crate) fn finish(&mut self, name: &'static str, mut hear: impl FnMut(&str)) -> Result<()> {
-        loop {
+        let at = self.running.iter().position(|it| it.name == name);
+        let at = at.ok_or_else(|| Failure::new(format!("there is no {name}")))?;
+        while !self.running[at].ended {
             match self.events.recv() {
                 Ok(Event::Line(who, text)) if who == name => hear(&text),
                 Ok(Event::Stop) => return Err(Failure::new("told to stop")),
-                Ok(Event::Ended(who)) if who == name => break,
+                // Perhaps another, which may be waited for later.
+                Ok(Event::Ended(who)) => {
+                    let ended = self.running.iter_mut().filter(|it| it.name == who);
+                    ended.for_each(|it| it.ended = true);
+                }
                 // This side has a sender too, so that the channel has no end.
                 _ => {}
             }
         }
-        let at = self.running.iter().position(|it| it.name == name);
-        let Some(running) = at.map(|at| &mut self.running[at]) else {
-            return Err(Failure::new(format!("there is no {name}")));
-        };
+        let running = &mut self.running[at];
         match running.child.wait() {
             Ok(status) if status.success() => Ok(()),
             _ => Err(self.obituary(name)),
@@ -366,8 +376,10 @@ mod tests {
     fn one_that_is_to_end_by_itself_is_waited_for() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut children = Children::new().expect("signals");
-        start(&mut children, folder.path(), "good", "echo one; echo two");
         start(&mut children, folder.path(), "bad", "echo three; exit 4");
+        // It has ended long before the other does, which is waited for first.
+        let waits = "echo one; sleep 0.2; echo two";
+        start(&mut children, folder.path(), "good", waits);
         let mut said = Vec::new();
         let good = children.finish("good", |line| said.push(line.to_owned()));
         assert!(good.is_ok() && said == ["one", "two"], "{said:?}");
