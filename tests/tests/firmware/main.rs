@@ -274,12 +274,14 @@ fn serves_all_at_once(machine: &board::Machine) {
             all.then_some(())
         });
     };
+    everybody_is_in_step();
+    let left = relay.count("has left");
     for round in 2..=4 {
         site.write_many(15, round);
         everybody_is_in_step();
     }
-    // None of them was sent away to make room for another.
-    assert_eq!(relay.count("has left"), 0);
+    // Nobody has made room for another: they are here at once.
+    assert_eq!(relay.count("has left"), left);
     relay.reset();
     relay.until("boot 2");
     site.write_many(15, 5);
