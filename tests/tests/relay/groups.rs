@@ -67,6 +67,12 @@ pub(crate) const GROUPS: [Group; 6] = [
     group("none", 10, "!color", None, "data.value:text(8)"),
 ];
 
+/// Where a group is among them.
+pub(crate) fn position(name: &str) -> usize {
+    let found = GROUPS.iter().position(|group| group.name == name);
+    found.expect("a group")
+}
+
 impl Group {
     pub(crate) fn start(&self, key: &Path, addresses: &[String]) -> Nodes {
         let mut asks = vec![
