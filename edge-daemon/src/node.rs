@@ -11,12 +11,14 @@ use std::time::Duration;
 
 use ringwatch_core::digest::Digest;
 use ringwatch_core::informer::{Handler, Held, Informer, NoIndex};
-use ringwatch_core::link::node::{Config, Mirror, Security, Session, Standing, View, Wanted};
+use ringwatch_core::link::node::{
+    Config, Mirror, News, Security, Session, Standing, Told, View, Wanted,
+};
 use ringwatch_core::link::{Ended, PresharedKey, Seed};
 use ringwatch_core::store::Slot;
 
 use crate::clock::Clock;
-use crate::engine::Backoff;
+use crate::engine::{Backoff, Begun};
 use crate::wire::Address;
 
 /// The longest packet that a simulated node takes.
@@ -35,7 +37,8 @@ pub struct Simulated {
     pub objects: usize,
     /// Whether to print what happens.
     pub prints: bool,
-    /// Whether to print, for each node, a line whenever it has settled: name, revision, objects and digest.
+    /// Whether to print, for each node, a line whenever it has settled: name, revision, objects and digests,
+    /// and how often its watch has begun in which way.
     pub reports: bool,
 }
 
@@ -107,6 +110,7 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
         projection: simulated.wanted.projection,
         events: 0,
     };
+    let mut begun = Begun::NONE;
     let wanted = [simulated.wanted];
     let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
     for address in simulated
@@ -138,7 +142,12 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
             let mut out = [0; PACKET + 16];
             let mut reported = None;
             loop {
-                let mut feed = mirror.feed(|body| Some(body.into()), &mut printer);
+                let feed = mirror.feed(|body| Some(body.into()), &mut printer);
+                let mut feed = Told::new(feed, |news| {
+                    if let News::Begins(how) = news {
+                        begun.by_upstream(how);
+                    }
+                });
                 let mut views: [&mut dyn View; 1] = [&mut feed];
                 while let Some(bytes) = session.poll_output(&views, clock.now(), &mut out) {
                     wire.write_all(bytes).await?;
@@ -163,7 +172,7 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
                     let state = (revision, mirror.informer().digest());
                     if reported != Some(state) {
                         reported = Some(state);
-                        report(&name, &mirror, printer.events);
+                        report(&name, &mirror, printer.events, begun);
                     }
                 }
             }
@@ -179,14 +188,20 @@ async fn node(simulated: Rc<Simulated>, index: usize, name: String, key: Preshar
     }
 }
 
-/// One line for whoever compares: name, revision, objects, digest of keys and revisions, digest of keys and contents, events.
-fn report(name: &str, mirror: &Copy, events: u64) {
+/// One line for whoever compares: name, revision, objects, digest of keys and revisions, digest of keys and contents, events, and how
+/// often its watch has begun in which way.
+fn report(name: &str, mirror: &Copy, events: u64, begun: Begun) {
     let informer = mirror.informer();
     let revision = informer.revision().unwrap_or_default();
     let (objects, digest) = (informer.len(), informer.digest());
     let values = values(informer.iter().map(|(key, body)| (key, &**body)));
+    let Begun {
+        snapshots,
+        resumed,
+        differences,
+    } = begun;
     println!(
-        "{name} at {revision} objects {objects} digest {digest} values {values} events {events}"
+        "{name} at {revision} objects {objects} digest {digest} values {values} events {events} snapshots {snapshots} resumed {resumed} differences {differences}"
     );
 }
 

@@ -58,4 +58,3 @@ pub mod random;
 pub mod relay;
 pub mod restart;
 mod upstream;
-mod watched;

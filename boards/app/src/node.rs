@@ -12,9 +12,9 @@ use embedded_storage_async::nor_flash::NorFlash;
 use heapless::String;
 use ringwatch_core::informer::Held;
 use ringwatch_core::link::PresharedKey;
-use ringwatch_core::link::frame::Restart;
+use ringwatch_core::link::frame::{How, Restart};
 use ringwatch_core::link::node::{
-    Config, Mirror, Security, Session, Standing, View, Wanted, projected,
+    Config, Mirror, News, Security, Session, Standing, Told, View, Wanted, projected,
 };
 use ringwatch_core::revision::Revision;
 use ringwatch_core::store::Slot;
@@ -29,7 +29,6 @@ use crate::network;
 use crate::random::Random;
 use crate::restart::Note;
 use crate::upstream::{self, Lost};
-use crate::watched::Watched;
 
 /// Devices that a node has a place for.
 pub const DEVICES: usize = 16;
@@ -165,7 +164,7 @@ impl<F: NorFlash> Memory<F> {
             let Some(link) = &mut self.link else {
                 break Lost::Network;
             };
-            let mut feed = Watched(self.devices.feed(projected, &mut self.output));
+            let mut feed = Told::new(self.devices.feed(projected, &mut self.output), say);
             let mut views: [&mut dyn View; 1] = [&mut feed];
             let mut sent = true;
             while let Some(bytes) = link.poll_output(&views, now(), &mut self.packet) {
@@ -249,6 +248,17 @@ impl<F: NorFlash> Memory<F> {
             }
             Err(_) => log::warn!("flash cannot be written"),
         }
+    }
+}
+
+fn say(news: News<'_>) {
+    match news {
+        News::Begins(How::Snapshot) => log::info!("watch begins: snapshot"),
+        News::Begins(How::Continued) => log::info!("watch begins: continued"),
+        News::Begins(How::Resumed) => log::info!("watch begins: resumed"),
+        News::Begins(How::Difference { .. }) => log::info!("watch begins: difference"),
+        News::TooLarge { key, size } => log::warn!("too large: {key}, {size} B"),
+        News::Differs { at } => log::warn!("the digest differs at {at}"),
     }
 }
 

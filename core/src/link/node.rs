@@ -17,11 +17,13 @@ mod send;
 mod session;
 mod state;
 mod subscription;
+mod told;
 mod view;
 
 pub use mirror::{Feed, Mirror, projected};
 pub use missing::{Cause, Missing};
 pub use session::{Session, Standing};
+pub use told::{News, Told};
 pub use view::{Bookmark, Position, View};
 
 use core::time::Duration;

@@ -15,14 +15,15 @@ pub struct Begun {
 }
 
 impl Begun {
-    pub(super) const NONE: Self = Self {
+    /// None yet.
+    pub const NONE: Self = Self {
         snapshots: 0,
         resumed: 0,
         differences: 0,
     };
 
     /// The upstream says how it begins.
-    pub(super) const fn by_upstream(&mut self, how: How) {
+    pub const fn by_upstream(&mut self, how: How) {
         let count = match how {
             How::Snapshot | How::Continued => &mut self.snapshots,
             How::Resumed => &mut self.resumed,
