@@ -103,6 +103,8 @@ pub struct Lan9118 {
     address: [u8; 6],
     /// Of the frame that is in front, with its checksum; 0 if there is none.
     received: usize,
+    /// Whether there is a cable, if that is known.
+    link: Option<LinkState>,
 }
 
 impl Lan9118 {
@@ -135,6 +137,7 @@ impl Lan9118 {
         Some(Self {
             address: [a, b, c, d, e, f],
             received: 0,
+            link: None,
         })
     }
 
@@ -237,12 +240,20 @@ impl Driver for Lan9118 {
     }
 
     fn link_state(&mut self, _: &mut Context<'_>) -> LinkState {
+        // Asked at each poll, and twenty registers away: so only after it has changed.
+        if let Some(link) = self.link
+            && read(INTERRUPT_STATUS) & CABLE == 0
+        {
+            return link;
+        }
         // Reading takes the interrupt back.
         read_phy(PHY_INTERRUPTS);
-        match read_phy(PHY_STATUS) & 1 << 2 != 0 {
+        let link = match read_phy(PHY_STATUS) & 1 << 2 != 0 {
             true => LinkState::Up,
             false => LinkState::Down,
-        }
+        };
+        self.link = Some(link);
+        link
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -50,11 +50,14 @@ struct Clock {
     /// The counter when it was last looked at, and all that it has counted.
     counted: Mutex<Cell<(u32, u64)>>,
     queue: Mutex<RefCell<Queue>>,
+    /// When the alarm is due, if it is set.
+    alarm: Mutex<Cell<u64>>,
 }
 
 embassy_time_driver::time_driver_impl!(static DRIVER: Clock = Clock {
     counted: Mutex::new(Cell::new((u32::MAX, 0))),
     queue: Mutex::new(RefCell::new(Queue::new())),
+    alarm: Mutex::new(Cell::new(0)),
 });
 
 impl Clock {
@@ -70,7 +73,13 @@ impl Clock {
     fn arm(&self, token: CriticalSection<'_>) {
         let now = self.now(token);
         let next = self.queue.borrow(token).borrow_mut().next_expiration(now);
+        // One that comes too early does no harm, and to set it costs more than anything else here: in QEMU each write wakes another thread.
+        let alarm = self.alarm.borrow(token);
+        if now < alarm.get() && alarm.get() <= next {
+            return;
+        }
         let sleep = next.saturating_sub(now).clamp(1, LONGEST_SLEEP);
+        alarm.set(now + sleep);
         let count = (sleep * PER_MICROSECOND) as u32;
         ALARM.write(CONTROL, 0);
         ALARM.write(CLEAR_INTERRUPT, 1);
@@ -108,7 +117,11 @@ pub fn start() {
 }
 
 pub(crate) fn on_alarm() {
-    critical_section::with(|token| DRIVER.arm(token));
+    critical_section::with(|token| {
+        // Whatever the clock says it is: it is not set any more.
+        DRIVER.alarm.borrow(token).set(0);
+        DRIVER.arm(token);
+    });
 }
 
 /// Makes QEMU's main loop run within a millisecond, by a timer that nobody waits for.
