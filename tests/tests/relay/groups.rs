@@ -12,7 +12,7 @@ use ringwatch_core::selector::LabelSelector;
 use serde_json::Value;
 
 use crate::http::Http;
-use crate::programs::{Nodes, Server, until};
+use crate::programs::{Nodes, until};
 
 /// What a group of nodes wants.
 pub(crate) struct Group {
@@ -87,9 +87,9 @@ impl Group {
         Nodes::start(self.name, key, self.count, addresses, &asks)
     }
 
-    /// Waits until each of its nodes has what the server has of what the group wants and, by the labels, may have.
-    pub(crate) fn until_right(&self, nodes: &Nodes, server: &Server, allowed: &str) {
-        let expected = self.expected(server, allowed);
+    /// Waits until each of its nodes has what the server or relay at a port has of what the group wants and, by the labels, may have.
+    pub(crate) fn until_right(&self, nodes: &Nodes, port: u16, allowed: &str) {
+        let expected = self.expected(port, allowed);
         let count = self.count;
         let what = format!("{count} nodes of {} with {expected}", self.name);
         until(&what, || {
@@ -100,12 +100,12 @@ impl Group {
     }
 
     /// The line that each would report; without the revision, which goes on.
-    fn expected(&self, server: &Server, allowed: &str) -> String {
+    fn expected(&self, port: u16, allowed: &str) -> String {
         let path = match self.namespace {
             Some(namespace) => format!("/api/v1/namespaces/{namespace}/configmaps"),
             None => EVERYWHERE.to_owned(),
         };
-        let list = list(server.http, &path).expect("the server answers");
+        let list = list(port, &path).expect("it answers");
         let wanted = LabelSelector::<_>::parse(self.labels).expect("a selector");
         let allowed = LabelSelector::<_>::parse(allowed).expect("a selector");
         let fields = Projection::<_>::parse(self.show).expect("a projection");

@@ -254,6 +254,16 @@ impl Nodes {
         }
     }
 
+    /// How often the watch of each has begun with what differs, by its last report.
+    pub(crate) fn differences(&self) -> BTreeMap<String, u32> {
+        let last = self.last.lock().expect("not poisoned");
+        let counts = last.iter().map(|(name, line)| {
+            let (_, count) = line.rsplit_once("differences ").expect("a count");
+            (name.clone(), count.parse().expect("a number"))
+        });
+        counts.collect()
+    }
+
     /// Kills them and starts them again, with nothing.
     pub(crate) fn restart(&mut self) {
         self.end();
