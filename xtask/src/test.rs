@@ -1,6 +1,6 @@
 //! Every check of the project, in the order from quick to slow.
 
-use std::process::Command;
+use std::{process::Command, thread};
 
 use crate::{
     bench, boards,
@@ -18,6 +18,13 @@ use crate::{
 /// How many cases each property is tried on; in `tests` it is proptest's default of 256.
 const PROPERTY_CASES: &str = "10000";
 const PROPERTY_SUFFIX: &str = "_properties";
+/// The packages in which properties spend their time.
+const OURS: [&str; 4] = [
+    "ringwatch-core",
+    "ringwatch-edge",
+    "ringwatch-server",
+    "ringwatch-tests",
+];
 
 /// Journeys, and the libraries they use, which every build of tests is made with so that nothing is built twice.
 const JOURNEYS: &str = "ringwatch-tests/journeys";
@@ -117,7 +124,7 @@ fn docs() -> Result<()> {
 
 fn tests() -> Result<()> {
     // `--tests`: also of libraries and programs; documentation examples are a step of their own.
-    let mut command = runner(None);
+    let mut command = runner_of_waiters();
     versioned::provide(etcd::VERSIONS, &mut command)?;
     faketime::provide(&mut command)?;
     run(command.args(["--workspace", "--features", CLIENTS, "--tests"]))
@@ -129,7 +136,7 @@ fn doctests() -> Result<()> {
 
 /// What real clients do with the server's program.
 pub(crate) fn journeys() -> Result<()> {
-    let mut command = runner(None);
+    let mut command = runner_of_waiters();
     versioned::provide(etcd::VERSIONS, &mut command)?;
     versioned::provide(kubectl::VERSIONS, &mut command)?;
     python::provide(&mut command)?;
@@ -142,7 +149,7 @@ pub(crate) fn firmware_steps() -> Result<()> {
     firmware::host_tests()?;
     SELFCHECK.boot(qemu::TIME_LIMIT)?;
     RESTARTS.boot(qemu::TIME_LIMIT)?;
-    let mut command = runner(None);
+    let mut command = runner();
     provide_boards(&mut command)?;
     command.args(["--workspace", "--features", FIRMWARE, "--test", "firmware"]);
     if !lets_us_make_a_network() {
@@ -220,30 +227,36 @@ fn properties() -> Result<()> {
             "no file *{PROPERTY_SUFFIX}.rs in core/tests, server/tests or tests/tests"
         )));
     }
-    // Optimised, with overflow checks; the profile is in the root's Cargo.toml. All packages at once: one after the other each would ask for features of its own of what
-    // they have in common, and have that built again.
-    let mut command = runner(Some("proof"));
-    command.arg("--workspace");
+    // Ours are optimised, with overflow checks. Everything else is what the step `tests` has built: to optimise that too takes longer than it saves.
+    let mut command = runner();
+    for package in OURS {
+        let optimised = format!("profile.dev.package.{package}.opt-level=1");
+        command.args(["--config", &optimised]);
+    }
+    command.args(["--workspace", "--features", CLIENTS]);
     for file in &files {
         command.args(["--test", file]);
     }
     run(command.env("PROPTEST_CASES", PROPERTY_CASES))
 }
 
-/// Runs tests, built in a profile of Cargo's other than the usual one if given: by nextest if it is
-/// there, else by what cargo has.
-fn runner(profile: Option<&str>) -> Command {
+/// Runs tests: by nextest if it is there, else by what cargo has.
+fn runner() -> Command {
     let mut command = cargo_in("");
-    // nextest has profiles of its own, so that Cargo's go by a longer name there.
-    let option = if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
+    if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
         command.args(["nextest", "run"]);
-        "--cargo-profile"
     } else {
         command.arg("test");
-        "--profile"
-    };
-    if let Some(profile) = profile {
-        command.args([option, profile]);
+    }
+    command
+}
+
+/// Runs tests that wait more than they work: for disks, time limits, and programs that start. So more of them run at once than there are cores.
+fn runner_of_waiters() -> Command {
+    let mut command = runner();
+    if let Ok(cores) = thread::available_parallelism() {
+        // nextest's; what cargo has runs one file after the other anyway.
+        command.env("NEXTEST_TEST_THREADS", (2 * cores.get()).to_string());
     }
     command
 }
