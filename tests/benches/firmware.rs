@@ -214,9 +214,5 @@ fn in_step(nodes: &Nodes, count: usize, writer: &mut Writer) {
 
 /// How many changes each node has seen.
 fn events(nodes: &Nodes) -> Vec<u64> {
-    let last = nodes.last.lock().expect("not poisoned");
-    let events = last.values().map(|line| line.rsplit(' ').next());
-    events
-        .map(|number| number.and_then(|it| it.parse().ok()).expect("a number"))
-        .collect()
+    nodes.counts("events").into_values().collect()
 }

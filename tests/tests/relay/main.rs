@@ -260,7 +260,7 @@ fn tell(mut story: Story) {
     let connects = metric(&story.second, "upstream_connects_total");
     // Meanwhile: nodes that sleep, longer than any ring remembers.
     story.nodes("some").signal("STOP");
-    let asleep = story.nodes("some").differences();
+    let asleep = story.nodes("some").counts("differences");
     assert_eq!(asleep.len() as f64, Story::sleepers(), "each has reported");
     story.write();
     story.wires[1].set(Wire::Whole);
@@ -288,7 +288,7 @@ fn tell(mut story: Story) {
     }
     story.nodes("some").signal("CONT");
     until("each node that slept is told what differs", || {
-        let awake = story.nodes("some").differences();
+        let awake = story.nodes("some").counts("differences");
         let told = |(name, before)| awake.get(name) > Some(before);
         asleep.iter().all(told).then_some(())
     });

@@ -254,12 +254,13 @@ impl Nodes {
         }
     }
 
-    /// How often the watch of each has begun with what differs, by its last report.
-    pub(crate) fn differences(&self) -> BTreeMap<String, u32> {
+    /// What the last report of each counts under this word: `events`, `snapshots`, `resumed`, `differences`.
+    pub(crate) fn counts(&self, what: &str) -> BTreeMap<String, u64> {
         let last = self.last.lock().expect("not poisoned");
         let counts = last.iter().map(|(name, line)| {
-            let (_, count) = line.rsplit_once("differences ").expect("a count");
-            (name.clone(), count.parse().expect("a number"))
+            let mut words = line.split(' ').skip_while(|word| *word != what).skip(1);
+            let count = words.next().and_then(|count| count.parse().ok());
+            (name.clone(), count.expect("a count in each report"))
         });
         counts.collect()
     }
