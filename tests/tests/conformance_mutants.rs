@@ -117,13 +117,25 @@ const CAUGHT_BY: &[(Fault, &str)] = &[
 async fn each_fault_is_caught_by_its_case() {
     let mut missed = Vec::new();
     for (fault, name) in CAUGHT_BY {
-        match attempt(case(name), &mutant(*fault)).await {
-            Ok(()) => missed.push((fault, name)),
+        match caught(*fault, case(name)).await {
+            None => missed.push((fault, name)),
             // Shown by `--no-capture`: whether the words would help whoever has the fault.
-            Err(why) => println!("{fault:?}: {name}: {why}\n"),
+            Some(why) => println!("{fault:?}: {name}: {why}\n"),
         }
     }
     assert!(missed.is_empty(), "not caught: {missed:#?}");
+}
+
+/// What the case says of the fault. It is asked again if it says nothing: racers may miss each other once, and a machine that stands still for a
+/// second makes a life that ends too early look right.
+async fn caught(fault: Fault, case: &'static Case) -> Option<String> {
+    for round in 1..=3 {
+        match attempt(case, &mutant(fault)).await {
+            Ok(()) => println!("{fault:?}: {}: not caught in round {round}\n", case.name),
+            Err(why) => return Some(why),
+        }
+    }
+    None
 }
 
 /// Else the wrapper, and not the fault, might be what is caught.
