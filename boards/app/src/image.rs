@@ -4,7 +4,7 @@ use core::pin::pin;
 
 use embassy_executor::Spawner;
 use embassy_futures::block_on;
-use embassy_futures::join::join;
+pub use embassy_net::Runner;
 use embassy_net::StackResources;
 use embassy_net::driver::Driver;
 use embedded_storage_async::nor_flash::NorFlash;
@@ -23,13 +23,18 @@ use crate::restart::Note;
 use crate::{network, node, relay};
 
 /// What a board brings.
-pub struct Board<F, D> {
+pub struct Board<F, D: Driver> {
     /// Why it has restarted, if it did so by itself.
     pub restarted: &'static Note,
     /// At least two pages.
     pub flash: F,
     /// Its network.
     pub network: D,
+    /// Spawns the task of the network stack. A task knows its types, so each board has its own.
+    ///
+    /// It is a task of its own because each use of a socket wakes it: with the application in one task that would wake itself without end, and the
+    /// board would never sleep.
+    pub run_network: fn(Spawner, Runner<'static, D>),
     /// What setpoints drive, beside the line that is printed.
     pub drive: Drive,
     /// Whatever the hardware has of randomness.
@@ -38,6 +43,7 @@ pub struct Board<F, D> {
 
 /// A node. It comes back only if there are no settings, which it says.
 pub async fn node<F: NorFlash, D: Driver, const N: usize>(
+    spawner: Spawner,
     board: Board<F, D>,
     block: &'static Block<N>,
     memory: &'static StaticCell<node::Memory<F>>,
@@ -55,11 +61,12 @@ pub async fn node<F: NorFlash, D: Driver, const N: usize>(
     let boot = memory.start(settings, board.restarted).await;
     let mut random = Random::new(settings.seed, boot, &board.noise);
     let sockets = place(&SOCKETS, StackResources::new);
-    let (stack, mut runner) = network::start(board.network, settings, sockets, random.number());
+    let (stack, runner) = network::start(board.network, settings, sockets, random.number());
+    (board.run_network)(spawner, runner);
     let key = KEY.init(PresharedKey::new(settings.key));
     let wanted = WANTED.init([node::wanted(settings)]);
     let run = memory.run(stack, settings, key, wanted, &mut random, BUFFERS.take());
-    join(apart(pin!(runner.run())), apart(pin!(run))).await;
+    apart(pin!(run)).await;
 }
 
 /// A relay. It comes back only if there are no settings, or none that it can work with, which it says.
@@ -77,13 +84,12 @@ pub async fn relay<F: NorFlash, D: Driver, const N: usize>(
         return;
     };
     let sockets = place(&SOCKETS, StackResources::new);
-    let (stack, mut runner) =
-        network::start(board.network, &settings.board, sockets, relay.number());
+    let (stack, runner) = network::start(board.network, &settings.board, sockets, relay.number());
+    (board.run_network)(spawner, runner);
     let key = KEY.init(PresharedKey::new(settings.board.key));
     let wanted = WANTED.init([relay::wanted(settings)]);
-    let network = pin!(runner.run());
     let run = pin!(relay.run(spawner, stack, key, wanted));
-    join(apart(network), apart(run)).await;
+    apart(run).await;
 }
 
 /// A relay before there is a network. Apart, so that the network has the stack for itself when it starts: nothing takes more of it.

@@ -23,7 +23,7 @@ use esp_hal::time::Rate;
 use esp_hal::timer::timg::TimerGroup;
 use esp_radio::wifi::{self, Interface, WifiController, sta::StationConfig};
 use esp_storage::FlashStorage;
-use ringwatch_app::image::Board;
+use ringwatch_app::image::{Board, Runner};
 use ringwatch_app::restart::Note;
 use ringwatch_app::{flash::Part, light::Light, logger::Logger};
 use ringwatch_settings::Wifi;
@@ -95,6 +95,9 @@ pub fn start(spawner: Spawner, wifi: Wifi<'static>) -> Board<Kept, Interface<'st
         restarted: restarted.placed(),
         flash: Part::new(FlashStorage::new(p.FLASH), KEPT.0, KEPT.1),
         network: interfaces.station,
+        run_network: |spawner, runner| {
+            spawner.spawn(network_task(runner).expect("it is spawned once"));
+        },
         drive: |setpoint| LIGHT.set(setpoint),
         noise,
     }
@@ -120,6 +123,11 @@ async fn radio_task(mut radio: WifiController<'static>, to: Wifi<'static>) -> ! 
         }
         Timer::after(PAUSE).await;
     }
+}
+
+#[embassy_executor::task]
+async fn network_task(mut runner: Runner<'static, Interface<'static>>) -> ! {
+    runner.run().await
 }
 
 #[embassy_executor::task]

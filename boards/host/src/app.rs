@@ -10,7 +10,7 @@ use critical_section as _;
 use embassy_executor::{Executor, Spawner};
 use embassy_net_tuntap::TunTapDevice;
 use ringwatch_app::flash::{PAGE, Simulated};
-use ringwatch_app::image::{self, Board};
+use ringwatch_app::image::{self, Board, Runner};
 use ringwatch_app::logger::Logger;
 use ringwatch_app::node::Memory;
 use ringwatch_app::restart::Note;
@@ -42,7 +42,7 @@ pub(crate) fn main() {
         let board = board(device);
         match relays {
             true => spawner.spawn(relay(spawner, board, settings).expect("it is spawned once")),
-            false => spawner.spawn(node(board, settings).expect("it is spawned once")),
+            false => spawner.spawn(node(spawner, board, settings).expect("it is spawned once")),
         }
     })
 }
@@ -53,6 +53,9 @@ fn board(network: TunTapDevice) -> Board<Simulated, TunTapDevice> {
         restarted: &Note::BLANK,
         flash: Simulated::new(Box::leak(vec![0; 4 * PAGE].into_boxed_slice())),
         network,
+        run_network: |spawner, runner| {
+            spawner.spawn(network_task(runner).expect("it is spawned once"));
+        },
         drive: |_| {},
         noise: random(),
     }
@@ -75,9 +78,18 @@ fn random() -> [u8; 32] {
 }
 
 #[embassy_executor::task]
-async fn node(board: Board<Simulated, TunTapDevice>, settings: &'static Block<SETTINGS>) {
+async fn network_task(mut runner: Runner<'static, TunTapDevice>) -> ! {
+    runner.run().await
+}
+
+#[embassy_executor::task]
+async fn node(
+    spawner: Spawner,
+    board: Board<Simulated, TunTapDevice>,
+    settings: &'static Block<SETTINGS>,
+) {
     static MEMORY: StaticCell<Memory<Simulated>> = StaticCell::new();
-    image::node(board, settings, &MEMORY).await;
+    image::node(spawner, board, settings, &MEMORY).await;
 }
 
 #[embassy_executor::task]

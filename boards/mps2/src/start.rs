@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use embassy_executor::Spawner;
 use ringwatch_app::flash::Simulated;
-use ringwatch_app::image::Board;
+use ringwatch_app::image::{Board, Runner};
 use ringwatch_app::logger::Logger;
 use static_cell::StaticCell;
 
@@ -39,6 +39,9 @@ pub fn board() -> Board<Simulated, &'static mut Lan9118> {
         restarted: restart::note().placed(),
         flash: flash::take().expect("it is taken once"),
         network: NETWORK.init(Lan9118::start().expect("QEMU has it")),
+        run_network: |spawner, runner| {
+            spawner.spawn(network_task(runner).expect("it is spawned once"));
+        },
         drive: |_| {},
         noise: [0; 32],
     }
@@ -47,4 +50,9 @@ pub fn board() -> Board<Simulated, &'static mut Lan9118> {
 #[embassy_executor::task]
 async fn stack_task() -> ! {
     stack::report().await
+}
+
+#[embassy_executor::task]
+async fn network_task(mut runner: Runner<'static, &'static mut Lan9118>) -> ! {
+    runner.run().await
 }

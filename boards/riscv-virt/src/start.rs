@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use embassy_executor::{Executor, Spawner};
 use ringwatch_app::flash::Simulated;
-use ringwatch_app::image::Board;
+use ringwatch_app::image::{Board, Runner};
 use ringwatch_app::logger::Logger;
 use static_cell::StaticCell;
 
@@ -34,7 +34,15 @@ pub fn board() -> Board<Simulated, &'static mut Ethernet> {
         restarted: restart::note().placed(),
         flash: flash::take().expect("it is taken once"),
         network: NETWORK.init(Ethernet::start().expect("QEMU has it")),
+        run_network: |spawner, runner| {
+            spawner.spawn(network_task(runner).expect("it is spawned once"));
+        },
         drive: |_| {},
         noise: [0; 32],
     }
+}
+
+#[embassy_executor::task]
+async fn network_task(mut runner: Runner<'static, &'static mut Ethernet>) -> ! {
+    runner.run().await
 }

@@ -3,7 +3,7 @@
 
 use embassy_executor::Spawner;
 use embassy_net_wiznet::chip::W5500;
-use embassy_net_wiznet::{Device, Runner, State};
+use embassy_net_wiznet::{Device, State};
 use embassy_rp::bind_interrupts;
 use embassy_rp::clocks::RoscRng;
 use embassy_rp::flash::{self, Flash};
@@ -16,7 +16,7 @@ use embassy_rp::watchdog::{ResetReason, Watchdog};
 use embassy_rp::{dma, pwm};
 use embassy_time::{Delay, Duration, Timer};
 use embedded_hal_bus::spi::ExclusiveDevice;
-use ringwatch_app::image::Board;
+use ringwatch_app::image::{Board, Runner};
 use ringwatch_app::restart::Note;
 use ringwatch_app::{flash::Part, light::Light, logger::Logger, network, port::Port};
 use ringwatch_cortex_m::{restart, stack};
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// What is kept through a loss of power is here; `memory.x` leaves it alone.
 pub type Kept = Part<Flash<'static, FLASH, flash::Blocking, FLASH_SIZE>>;
 type Bus = ExclusiveDevice<Spi<'static, SPI0, spi::Async>, Output<'static>, Delay>;
-type Ethernet = Runner<'static, W5500, Bus, Input<'static>, Output<'static>>;
+type Ethernet = embassy_net_wiznet::Runner<'static, W5500, Bus, Input<'static>, Output<'static>>;
 
 static LIGHT: Light = Light::new();
 static LOGGER: Logger = Logger::new(|line| UART.print(line));
@@ -84,6 +84,9 @@ pub async fn start(spawner: Spawner) -> Board<Kept, Device<'static>> {
         restarted: restarted.placed(),
         flash: Part::new(flash, FLASH_SIZE as u32 - KEPT, KEPT),
         network,
+        run_network: |spawner, runner| {
+            spawner.spawn(network_task(runner).expect("it is spawned once"));
+        },
         drive: |setpoint| LIGHT.set(setpoint),
         noise,
     }
@@ -91,6 +94,11 @@ pub async fn start(spawner: Spawner) -> Board<Kept, Device<'static>> {
 
 #[embassy_executor::task]
 async fn ethernet_task(runner: Ethernet) -> ! {
+    runner.run().await
+}
+
+#[embassy_executor::task]
+async fn network_task(mut runner: Runner<'static, Device<'static>>) -> ! {
     runner.run().await
 }
 

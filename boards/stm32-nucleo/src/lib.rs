@@ -18,7 +18,7 @@ use embassy_stm32::usart::UartTx;
 use embassy_stm32::wdg::IndependentWatchdog;
 use embassy_stm32::{bind_interrupts, eth, rng};
 use embassy_time::{Duration, Timer};
-use ringwatch_app::image::Board;
+use ringwatch_app::image::{Board, Runner};
 use ringwatch_app::restart::Note;
 use ringwatch_app::{flash::Part, light::Light, logger::Logger, network, port::Port};
 use ringwatch_cortex_m::{restart, stack};
@@ -101,9 +101,17 @@ pub fn start(spawner: Spawner) -> Board<Kept, Device> {
         restarted: restarted.placed(),
         flash: Part::new(Flash::new_blocking(p.FLASH), kept_at, chip::KEPT),
         network,
+        run_network: |spawner, runner| {
+            spawner.spawn(network_task(runner).expect("it is spawned once"));
+        },
         drive: |setpoint| LIGHT.set(setpoint),
         noise,
     }
+}
+
+#[embassy_executor::task]
+async fn network_task(mut runner: Runner<'static, Device>) -> ! {
+    runner.run().await
 }
 
 #[embassy_executor::task]

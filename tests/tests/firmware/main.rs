@@ -3,8 +3,11 @@
 //! Nothing is mocked: the server is the program as a user starts it, objects are written by `kubectl`, the node is the image that would be flashed, sealed with its
 //! own key. What the firmware prints is compared with what the API has, line by line and by the digest.
 
+mod asleep;
 #[allow(dead_code, reason = "the bench asks it more")]
 mod board;
+#[path = "../../../server/benches/cache/cpu.rs"]
+mod cpu;
 mod given;
 mod host;
 #[path = "../relay/http.rs"]

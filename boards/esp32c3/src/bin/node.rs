@@ -24,7 +24,7 @@ async fn main(spawner: Spawner) {
     // Without settings there is no network to join, and the node says so.
     let wifi = SETTINGS.read().map(|settings: Settings<'_>| settings.wifi);
     let board = esp32c3_board::start(spawner, wifi.unwrap_or_default());
-    image::node(board, &SETTINGS, &MEMORY).await;
+    image::node(spawner, board, &SETTINGS, &MEMORY).await;
 }
 
 #[panic_handler]

@@ -8,6 +8,7 @@ use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use cortex_m_rt::entry;
+use embassy_executor::Spawner;
 use mps2::restart;
 use ringwatch_app::flash::Simulated;
 use ringwatch_app::restart::Cause;
@@ -25,17 +26,17 @@ static RESTARTED: AtomicU32 = AtomicU32::new(u32::MAX);
 
 #[entry]
 fn main() -> ! {
-    mps2::start(|spawner| spawner.spawn(node().expect("it is spawned once")))
+    mps2::start(|spawner| spawner.spawn(node(spawner).expect("it is spawned once")))
 }
 
 #[embassy_executor::task]
-async fn node() {
+async fn node(spawner: Spawner) {
     let mut board = mps2::board();
     if let Some(restart) = board.restarted.restart(0) {
         RESTARTED.store(restart.cause as u32, Ordering::Relaxed);
     }
     board.drive = drive;
-    image::node(board, &SETTINGS, &MEMORY).await;
+    image::node(spawner, board, &SETTINGS, &MEMORY).await;
 }
 
 fn drive(setpoint: f32) {

@@ -9,6 +9,7 @@
 use core::panic::PanicInfo;
 
 use cortex_m_rt::entry;
+use embassy_executor::Spawner;
 use mps2::restart;
 use ringwatch_app::flash::Simulated;
 use ringwatch_app::{image, node::Memory};
@@ -20,12 +21,12 @@ static MEMORY: StaticCell<Memory<Simulated>> = StaticCell::new();
 
 #[entry]
 fn main() -> ! {
-    mps2::start(|spawner| spawner.spawn(node().expect("it is spawned once")))
+    mps2::start(|spawner| spawner.spawn(node(spawner).expect("it is spawned once")))
 }
 
 #[embassy_executor::task]
-async fn node() {
-    image::node(mps2::board(), &SETTINGS, &MEMORY).await;
+async fn node(spawner: Spawner) {
+    image::node(spawner, mps2::board(), &SETTINGS, &MEMORY).await;
 }
 
 #[panic_handler]

@@ -8,6 +8,7 @@
 
 use core::panic::PanicInfo;
 
+use embassy_executor::Spawner;
 use ringwatch_app::flash::Simulated;
 use ringwatch_app::{image, node::Memory};
 use ringwatch_settings::Block;
@@ -20,12 +21,12 @@ static MEMORY: StaticCell<Memory<Simulated>> = StaticCell::new();
 
 #[entry]
 fn main() -> ! {
-    riscv_virt::start(|spawner| spawner.spawn(node().expect("it is spawned once")))
+    riscv_virt::start(|spawner| spawner.spawn(node(spawner).expect("it is spawned once")))
 }
 
 #[embassy_executor::task]
-async fn node() {
-    image::node(riscv_virt::board(), &SETTINGS, &MEMORY).await;
+async fn node(spawner: Spawner) {
+    image::node(spawner, riscv_virt::board(), &SETTINGS, &MEMORY).await;
 }
 
 #[panic_handler]

@@ -21,7 +21,7 @@ static MEMORY: StaticCell<Memory<Kept>> = StaticCell::new();
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
     let board = rp_w5500::start(spawner).await;
-    image::node(board, &SETTINGS, &MEMORY).await;
+    image::node(spawner, board, &SETTINGS, &MEMORY).await;
 }
 
 #[panic_handler]
