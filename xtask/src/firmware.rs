@@ -186,6 +186,11 @@ pub(crate) const NODE_RISCV: Firmware = Firmware {
     budget: None,
     ..NODE
 };
+const BREAKING_RISCV: Firmware = Firmware {
+    binary: "riscv-breaking",
+    what: BREAKING.what,
+    ..NODE_RISCV
+};
 pub(crate) const RELAY: Firmware = Firmware {
     binary: "mps2-relay",
     what: "the relay, for 32 nodes",
@@ -288,6 +293,7 @@ pub(crate) const EMULATED: &[Firmware] = &[
     SELFCHECK,
     RESTARTS,
     BREAKING,
+    BREAKING_RISCV,
     SMALLEST,
     BASELINE,
 ];
@@ -301,6 +307,7 @@ pub(crate) const NODES: &[(&str, Firmware)] = &[
     ("RINGWATCH_RELAY_MPS2_AN386", RELAY_M4F),
     ("RINGWATCH_RELAY_RISCV_VIRT", RELAY_RISCV),
     ("RINGWATCH_BREAKING_MPS2_AN385", BREAKING),
+    ("RINGWATCH_BREAKING_RISCV_VIRT", BREAKING_RISCV),
 ];
 
 impl Firmware {

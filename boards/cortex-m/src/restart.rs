@@ -6,7 +6,6 @@
 // Reason: memory that outlives a reset is behind a raw pointer, and so are the registers of the memory protection unit.
 #![allow(unsafe_code)]
 
-use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 
@@ -51,15 +50,6 @@ fn guard_start() -> usize {
 pub fn fault() {
     // SAFETY: nothing is there, which is the purpose; the value is not used.
     unsafe { (0x6000_0000 as *const u32).read_volatile() };
-}
-
-/// A stack that is too deep, to see what happens then: takes all there is, from level 1 on.
-pub fn too_deep(level: u32) -> u32 {
-    let frame = black_box([level; 64]);
-    match black_box(level) {
-        0 => 0,
-        _ => too_deep(level + 1).wrapping_add(frame[1]),
-    }
 }
 
 /// From now on a stack that is too deep is a fault. Doing so twice is harmless.

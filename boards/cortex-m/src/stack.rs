@@ -46,16 +46,12 @@ pub fn measure() -> StackUse {
     }
 }
 
-/// Says how deep the stack has been, whenever it was deeper than before; looked at every second.
+/// Says how deep the stack has been, for ever.
 #[cfg(feature = "restart")]
 pub async fn report() -> ! {
-    let mut deepest = 0;
-    loop {
-        let stack = measure();
-        if stack.used > deepest {
-            deepest = stack.used;
-            log::info!("stack {deepest} B of {} B", stack.available);
-        }
-        embassy_time::Timer::after_secs(1).await;
-    }
+    let depth = || {
+        let StackUse { available, used } = measure();
+        ringwatch_app::stack::Depth { used, available }
+    };
+    ringwatch_app::stack::report(depth).await
 }

@@ -7,13 +7,14 @@
 //! - [`time`]: embassy's clock
 //! - [`network`]: Ethernet by virtio
 //! - [`flash`]: simulated flash, which survives a reset
-//! - [`restart`]: a panic or a fault restarts the board, and the next start knows why
+//! - [`restart`], `stack`: a panic, a fault or a stack that is too deep restarts the board, and the next start knows why
 #![no_std]
 
 pub mod flash;
 mod interrupts;
 pub mod network;
 pub mod restart;
+mod stack;
 mod start;
 pub mod time;
 pub mod uart;

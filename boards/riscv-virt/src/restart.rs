@@ -1,4 +1,4 @@
-//! A panic or a fault restarts the board, and the next start can say why. The reason is in memory beyond what the linker knows of.
+//! A panic, a fault or a [stack](crate::stack) that is too deep restarts the board, and the next start can say why. The reason is in memory beyond what the linker knows of.
 
 // Reason: memory that outlives a reset is behind a raw pointer, and so is the register that resets.
 #![allow(unsafe_code)]
@@ -27,7 +27,7 @@ pub fn panicked(info: &PanicInfo<'_>) -> ! {
     because(Note::because(Cause::Panic, format_args!("{info}")))
 }
 
-fn because(note: Note) -> ! {
+pub(crate) fn because(note: Note) -> ! {
     // SAFETY: the place is a note's, and nothing else runs before the reset; the register is that which resets this board.
     unsafe {
         NOTE.write_volatile(note);

@@ -10,20 +10,24 @@ use static_cell::StaticCell;
 
 use crate::network::Ethernet;
 use crate::uart::Uart;
-use crate::{flash, interrupts, restart, time};
+use crate::{flash, interrupts, restart, stack, time};
 
 // The UART cannot fail; `write!` has a result only because formatting in general may.
 static LOGGER: Logger = Logger::new(|line| {
     let _ = Uart.write_fmt(line);
 });
 
-/// Starts clock, log and interrupts, and runs what `spawn` spawns, for ever.
+/// Guards the stack, starts clock, log and interrupts, and runs what `spawn` spawns, for ever.
 pub fn start(spawn: impl FnOnce(Spawner)) -> ! {
     static EXECUTOR: StaticCell<Executor> = StaticCell::new();
+    stack::guard();
     time::start();
     LOGGER.start();
     interrupts::start();
-    EXECUTOR.init(Executor::new()).run(spawn)
+    EXECUTOR.init(Executor::new()).run(|spawner| {
+        spawner.spawn(stack_task().expect("it is spawned once"));
+        spawn(spawner);
+    })
 }
 
 /// What an image is given of the board; once.
@@ -40,6 +44,11 @@ pub fn board() -> Board<Simulated, &'static mut Ethernet> {
         drive: |_| {},
         noise: [0; 32],
     }
+}
+
+#[embassy_executor::task]
+async fn stack_task() -> ! {
+    stack::report().await
 }
 
 #[embassy_executor::task]

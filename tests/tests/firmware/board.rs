@@ -40,6 +40,10 @@ pub(crate) const BREAKING: Machine = Machine {
     node: "RINGWATCH_BREAKING_MPS2_AN385",
     ..AN385
 };
+pub(crate) const BREAKING_RISCV: Machine = Machine {
+    node: "RINGWATCH_BREAKING_RISCV_VIRT",
+    ..RISCV
+};
 pub(crate) const AN386: Machine = Machine {
     name: "mps2-an386",
     chip: "Cortex-M4F",

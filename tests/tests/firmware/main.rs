@@ -23,7 +23,7 @@ mod site;
 mod soak;
 mod writer;
 
-use board::{AN385, AN386, BREAKING, RISCV};
+use board::{AN385, AN386, BREAKING, BREAKING_RISCV, RISCV};
 use given::simulated;
 use site::Site;
 
@@ -129,10 +129,19 @@ fn a_key_that_was_revoked_is_refused() {
 /// A board that panics or runs out of stack is a working node again, and whoever looks after it hears why: at its relay, and at the server.
 #[test]
 fn why_a_board_has_restarted_is_reported_upstream() {
+    why_it_has_restarted_is_reported(&BREAKING);
+}
+
+#[test]
+fn why_a_riscv_has_restarted_is_reported_upstream() {
+    why_it_has_restarted_is_reported(&BREAKING_RISCV);
+}
+
+fn why_it_has_restarted_is_reported(machine: &board::Machine) {
     let site = Site::start("gateway");
     site.write("boiler", 1, "auto");
     let (mut relay, port) = site.boot_relay(&AN385, &["heater"]);
-    let mut node = site.boot_at(&BREAKING, "heater", port);
+    let mut node = site.boot_at(machine, "heater", port);
     node.until(&site.in_step());
     let breaks = [
         (1001, "panic", "panicked at"),

@@ -8,6 +8,7 @@ use core::panic::PanicInfo;
 use cortex_m_rt::entry;
 use mps2::uart::Uart;
 use mps2::{exit, restart};
+use ringwatch_app::breaking::too_deep;
 
 #[entry]
 fn main() -> ! {
@@ -19,7 +20,7 @@ fn main() -> ! {
     match reason {
         None => panic!("on purpose"),
         Some(reason) if reason.contains("on purpose") => {
-            let _ = writeln!(out, "{}", restart::too_deep(1));
+            let _ = writeln!(out, "{}", too_deep(1));
         }
         Some(reason) if reason.contains("too deep") => restart::fault(),
         Some(reason) if reason.contains("a fault at") => exit(0),
