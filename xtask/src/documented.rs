@@ -202,15 +202,26 @@ impl Shell {
 
     /// The text with what cannot be as it stands.
     fn adapted(&self, text: &str) -> String {
-        let mut text = text
+        let text = with_ports(text, self.first_port)
             .replace(" --release", "")
             .replace("target/release", "target/debug");
-        for (port, offset) in PORTS.iter().zip(0..) {
-            text = text.replace(port, &(self.first_port + offset).to_string());
-        }
         let run = "cargo xtask run";
         text.replace(run, &format!("{run} --port {}", self.first_port))
     }
+}
+
+/// The text with others in place of the documents' ports. Each number is looked at once and whole: a new one may have an old one's digits in it.
+fn with_ports(text: &str, first: u16) -> String {
+    text.split_inclusive(|c: char| !c.is_ascii_digit())
+        .map(|part| {
+            let number = part.trim_end_matches(|c: char| !c.is_ascii_digit());
+            let offset = (0..).zip(PORTS).find(|(_, port)| *port == number);
+            match offset {
+                Some((offset, _)) => part.replace(number, &(first + offset).to_string()),
+                None => part.to_owned(),
+            }
+        })
+        .collect()
 }
 
 fn link(program: &Versioned, folder: &Path) -> Result<()> {
@@ -239,4 +250,16 @@ fn free_ports() -> Result<u16> {
         }
     }
     Err(Failure::new("no free ports"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_replaced_once_and_whole() {
+        let text = "--listen 127.0.0.1:6443, 2379,2380 é 16443 6443";
+        let replaced = "--listen 127.0.0.1:23796, 23800,23801 é 16443 23796";
+        assert_eq!(with_ports(text, 23_796), replaced);
+    }
 }
