@@ -1,8 +1,8 @@
-//! An output that breaks its board on purpose: one setpoint makes it panic, another one takes all the stack. For images that show what becomes of that.
+//! An output that breaks its board on purpose: one setpoint makes it panic, another one takes all the stack, a third one all the time. For images that show what becomes of that.
 //!
-//! Either happens once: who has just restarted for that reason holds the setpoint, as the node that it is.
+//! Each happens once: who has just restarted for that reason holds the setpoint, as the node that it is.
 
-use core::hint::black_box;
+use core::hint::{black_box, spin_loop};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::device::Drive;
@@ -10,6 +10,8 @@ use crate::restart::{Cause, Note};
 
 const PANICS: f32 = 1001.0;
 const TOO_DEEP: f32 = 1002.0;
+/// For boards with a watchdog.
+const FOR_EVER: f32 = 1003.0;
 
 /// Why the board has restarted, if it has.
 static RESTARTED: AtomicU32 = AtomicU32::new(u32::MAX);
@@ -30,6 +32,11 @@ fn drive(setpoint: f32) {
     }
     if setpoint == TOO_DEEP && is_first(Cause::Stack) {
         too_deep(1);
+    }
+    if setpoint == FOR_EVER && is_first(Cause::Watchdog) {
+        loop {
+            spin_loop();
+        }
     }
 }
 

@@ -14,6 +14,8 @@ use cortex_m_rt::{ExceptionFrame, exception, heap_start};
 use ringwatch_app::restart::{Cause, Note};
 
 const GUARD: usize = 1024;
+/// Memory is protected in regions that begin on their own boundary. With the smallest that any Cortex-M has, no more than this is lost above the statics.
+const REGION: usize = 256;
 
 // SAFETY: a section that the runtime sets aside and leaves alone.
 #[unsafe(link_section = ".uninit.RESTART")]
@@ -35,15 +37,20 @@ pub fn panicked(info: &PanicInfo<'_>) -> ! {
     because(Note::because(Cause::Panic, format_args!("{info}")))
 }
 
+/// Restarts the board on behalf of a watchdog that was not fed for so many seconds, and does not itself say so after a reset.
+pub fn by_watchdog(seconds: u64) -> ! {
+    because(Note::of_watchdog(seconds))
+}
+
 fn because(note: Note) -> ! {
     // SAFETY: the place is a note's, and nothing else runs before the reset.
     unsafe { (&raw mut NOTE).cast::<Note>().write_volatile(note) };
     SCB::sys_reset()
 }
 
-/// Where the guard begins: the first kilobyte, on its own boundary, above the statics.
+/// Where the guard begins: the first kilobyte above the statics, in regions.
 fn guard_start() -> usize {
-    (heap_start() as usize).next_multiple_of(GUARD)
+    (heap_start() as usize).next_multiple_of(REGION)
 }
 
 /// A fault, to see what happens then: reads where nothing is.
@@ -56,16 +63,19 @@ pub fn fault() {
 pub fn guard() {
     const VALID: u32 = 1 << 4;
     const READ_ONLY_NEVER_EXECUTE: u32 = 0b110 << 24 | 1 << 28;
-    // A region of 2 to the power of (9 + 1) bytes.
-    const SIZE: u32 = 9 << 1;
+    // That of a region, as one less than the power of two.
+    const SIZE: u32 = (REGION.ilog2() - 1) << 1;
     const ENABLE: u32 = 1;
     const OTHERWISE_AS_USUAL: u32 = 1 << 2;
-    let start = guard_start() as u32;
+    let starts = (guard_start()..).step_by(REGION);
+    let regions = (0..).zip(starts).take(GUARD / REGION);
     // SAFETY: everything but the guard stays as it was, and what is there below the stack belongs to nobody. It can be read, to measure the stack.
     unsafe {
         let mpu = &*MPU::PTR;
-        mpu.rbar.write(start | VALID);
-        mpu.rasr.write(READ_ONLY_NEVER_EXECUTE | SIZE | ENABLE);
+        for (number, start) in regions {
+            mpu.rbar.write(start as u32 | VALID | number);
+            mpu.rasr.write(READ_ONLY_NEVER_EXECUTE | SIZE | ENABLE);
+        }
         mpu.ctrl.write(OTHERWISE_AS_USUAL | ENABLE);
     }
     cortex_m::asm::dsb();

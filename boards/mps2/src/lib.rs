@@ -13,7 +13,7 @@
 //! - [`executor`], [`time`]: tasks, and a clock without ticks
 //! - [`lan9118`]: Ethernet, with an interrupt
 //! - [`flash`]: simulated flash, which survives a reset
-//! - [`restart`]: a panic, a fault or a stack that is too deep restarts the board, and the next start knows why
+//! - [`restart`], `watchdog`: a panic, a fault, a stack that is too deep or nothing at all restarts the board, and the next start knows why
 #![no_std]
 
 mod exit;
@@ -33,6 +33,8 @@ pub mod lan9118;
 mod start;
 #[cfg(feature = "network")]
 pub mod time;
+#[cfg(feature = "network")]
+mod watchdog;
 
 pub use exit::exit;
 #[cfg(feature = "network")]

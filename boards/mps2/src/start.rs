@@ -11,20 +11,21 @@ use static_cell::StaticCell;
 use crate::executor::Executor;
 use crate::lan9118::Lan9118;
 use crate::uart::Uart;
-use crate::{flash, restart, stack, time};
+use crate::{flash, restart, stack, time, watchdog};
 
 // The UART cannot fail; `write!` has a result only because formatting in general may.
 static LOGGER: Logger = Logger::new(|line| {
     let _ = Uart::start().write_fmt(line);
 });
 
-/// Guards the stack, starts clock and log, and runs what `spawn` spawns, for ever.
+/// Guards the stack, starts clock, log and watchdog, and runs what `spawn` spawns, for ever.
 pub fn start(spawn: impl FnOnce(Spawner)) -> ! {
     static EXECUTOR: StaticCell<Executor> = StaticCell::new();
     restart::guard();
     time::start();
     LOGGER.start();
     EXECUTOR.init(Executor::new()).run(|spawner| {
+        spawner.spawn(watchdog_task().expect("it is spawned once"));
         spawner.spawn(stack_task().expect("it is spawned once"));
         spawn(spawner);
     })
@@ -45,6 +46,11 @@ pub fn board() -> Board<Simulated, &'static mut Lan9118> {
         drive: |_| {},
         noise: [0; 32],
     }
+}
+
+#[embassy_executor::task]
+async fn watchdog_task() -> ! {
+    watchdog::feed().await
 }
 
 #[embassy_executor::task]

@@ -126,18 +126,18 @@ fn a_key_that_was_revoked_is_refused() {
     node.until("set default/boiler 41 auto default");
 }
 
-/// A board that panics or runs out of stack is a working node again, and whoever looks after it hears why: at its relay, and at the server.
+/// A board that panics, runs out of stack or does nothing any more is a working node again, and whoever looks after it hears why: at its relay, and at the server.
 #[test]
 fn why_a_board_has_restarted_is_reported_upstream() {
-    why_it_has_restarted_is_reported(&BREAKING);
+    why_it_has_restarted_is_reported(&BREAKING, true);
 }
 
 #[test]
 fn why_a_riscv_has_restarted_is_reported_upstream() {
-    why_it_has_restarted_is_reported(&BREAKING_RISCV);
+    why_it_has_restarted_is_reported(&BREAKING_RISCV, false);
 }
 
-fn why_it_has_restarted_is_reported(machine: &board::Machine) {
+fn why_it_has_restarted_is_reported(machine: &board::Machine, has_watchdog: bool) {
     let site = Site::start("gateway");
     site.write("boiler", 1, "auto");
     let (mut relay, port) = site.boot_relay(&AN385, &["heater"]);
@@ -146,8 +146,10 @@ fn why_it_has_restarted_is_reported(machine: &board::Machine) {
     let breaks = [
         (1001, "panic", "panicked at"),
         (1002, "stack", "the stack was too deep"),
+        (1003, "watchdog", "8 s of nothing"),
     ];
-    for (boot, (setpoint, cause, why)) in (2..).zip(breaks) {
+    let breaks = breaks.iter().take(if has_watchdog { 3 } else { 2 });
+    for (boot, &(setpoint, cause, why)) in (2..).zip(breaks) {
         assert_eq!(site.restarts(cause), 0);
         site.write("boiler", setpoint, "auto");
         node.until(&format!("node heater, boot {boot}"));
