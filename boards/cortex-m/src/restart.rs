@@ -53,6 +53,11 @@ fn guard_start() -> usize {
     (heap_start() as usize).next_multiple_of(REGION)
 }
 
+/// The last byte of the stack is above this.
+pub(crate) fn guard_end() -> usize {
+    guard_start() + GUARD
+}
+
 /// A fault, to see what happens then: reads where nothing is.
 pub fn fault() {
     // SAFETY: nothing is there, which is the purpose; the value is not used.
@@ -86,7 +91,7 @@ pub fn guard() {
 unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
     let sp = core::ptr::from_ref(frame) as usize;
     // Formatting numbers takes stack, of which there is a kilobyte in the first case.
-    because(match sp < guard_start() + GUARD {
+    because(match sp < guard_end() {
         true => Note::because_of(Cause::Stack, "the stack was too deep"),
         false => Note::because(
             Cause::Fault,

@@ -46,12 +46,16 @@ pub fn measure() -> StackUse {
     }
 }
 
-/// Says how deep the stack has been, for ever.
+/// Says how deep the stack has been, for ever, of what the guard leaves it.
 #[cfg(feature = "restart")]
 pub async fn report() -> ! {
     let depth = || {
         let StackUse { available, used } = measure();
-        ringwatch_app::stack::Depth { used, available }
+        let guard = crate::restart::guard_end() - heap_start() as usize;
+        ringwatch_app::stack::Depth {
+            used,
+            available: available.saturating_sub(guard),
+        }
     };
     ringwatch_app::stack::report(depth).await
 }
