@@ -46,6 +46,7 @@ mod io;
 mod limits;
 mod listener;
 mod shutdown;
+mod socket;
 mod streamed;
 
 use std::sync::Arc;

@@ -7,6 +7,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::socket::Socket;
+
 /// For who speaks HTTP without TLS, in words that people know from elsewhere.
 const CLEAR: &[u8] = b"HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\
     Connection: close\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
@@ -17,7 +19,7 @@ const REQUEST: usize = 64 * 1024;
 pub(super) async fn handshake(
     acceptor: TlsAcceptor,
     mut stream: TcpStream,
-) -> io::Result<TlsStream<TcpStream>> {
+) -> io::Result<TlsStream<Socket>> {
     let mut first = [0];
     // No record of TLS begins with a letter; every method does.
     if stream.peek(&mut first).await? == 1 && first[0].is_ascii_uppercase() {
@@ -27,5 +29,5 @@ pub(super) async fn handshake(
         stream.shutdown().await?;
         return Err(io::Error::other("HTTP without TLS"));
     }
-    acceptor.accept(stream).await
+    acceptor.accept(Socket(stream)).await
 }
