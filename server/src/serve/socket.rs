@@ -1,7 +1,7 @@
 //! The socket under TLS.
 //!
-//! What TLS has to send it hands over as a list of pieces, and nearly always there is one: an event is one record. Of a list the system looks at file and
-//! folder as well before it comes to the socket, for each of thousands of connections; a single piece goes there directly.
+//! What TLS has to send it hands over as a list of pieces, and nearly always there is one: an event is one record. A list of one (`writev`) costs the system
+//! about a tenth more than the piece by itself (`send`), and there are thousands of connections to tell of each event.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
