@@ -35,11 +35,12 @@ pub(crate) const AN385: Machine = Machine {
     node: "RINGWATCH_NODE_MPS2_AN385",
     relay: "RINGWATCH_RELAY_MPS2_AN385",
 };
-/// The same, whose node breaks when it is told to hold 1001, which is a panic, 1002, for which there is not enough stack, or 1003, which takes for ever.
+/// The same, whose node breaks when it is told to hold 1001, which is a panic, 1002, for which there is not enough stack, or 1003, which takes for ever and is for boards with a watchdog.
 pub(crate) const BREAKING: Machine = Machine {
     node: "RINGWATCH_BREAKING_MPS2_AN385",
     ..AN385
 };
+/// The same on RISC-V, without a watchdog.
 pub(crate) const BREAKING_RISCV: Machine = Machine {
     node: "RINGWATCH_BREAKING_RISCV_VIRT",
     ..RISCV
